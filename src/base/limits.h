@@ -1,0 +1,29 @@
+/*
+ * limits: everything a user can make big has a name here. Bytes unless said otherwise.
+ * Limits an operator may move are settings (conf) whose defaults stand here.
+ */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+#define LIM_BODY (1u << 20)             /* request body */
+#define LIM_IMPORT_BODY (64u << 20)     /* import and upload bodies */
+#define LIM_JSON_DEPTH 128
+#define LIM_PATH 2048
+#define LIM_QUERY 8192
+#define LIM_HEADER 16384
+#define LIM_QUERY_PARAMS 64
+#define LIM_NAME 200                    /* characters of a shown name */
+#define LIM_KEYWORD 200
+#define LIM_PAGE_LIMIT 200              /* rows of a list */
+#define LIM_PAGE_DEFAULT 50
+#define LIM_BATCH 200                   /* items of a batch route */
+#define LIM_FIELD_ERRORS 50             /* listed in one answer */
+#define LIM_MESSAGE (1u << 20)          /* one message */
+#define LIM_REPLY (4u << 20)            /* text of one model reply */
+#define LIM_VARIABLES 1000              /* per branch */
+#define LIM_VARIABLE_BYTES (1u << 20)   /* per branch, all values */
+#define LIM_JWT 8192
+#define LIM_UPSTREAM_ERROR 4096         /* of a provider's error text that is kept */
+#define LIM_SSE_LINE (8u << 20)         /* one line of a provider's stream */
+
+#endif
