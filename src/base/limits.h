@@ -26,4 +26,12 @@
 #define LIM_UPSTREAM_ERROR 4096         /* of a provider's error text that is kept */
 #define LIM_SSE_LINE (8u << 20)         /* one line of a provider's stream */
 
+/* Imports (src/card). */
+#define LIM_CARD_JSON (32u << 20)       /* JSON text of one card, preset, book; also after inflating */
+#define LIM_ARCHIVE_BYTES (256u << 20)  /* a CHARX, all entries inflated */
+#define LIM_ARCHIVE_ENTRIES 5000        /* files of one archive */
+#define LIM_ARCHIVE_NAME 1024           /* name of an entry */
+#define LIM_CHAT_LINE (16u << 20)       /* one line of a jsonl chat */
+#define LIM_RECEIPT_CODE 50             /* items of one code that a receipt lists */
+
 #endif
