@@ -1,37 +1,77 @@
-# TAV_COMPILER_FLAGS: warnings, language safety, hardening and the instrumentation switches,
-# each flag probed. Sets WARN_CFLAGS, SAFE_CFLAGS, TAV_LDFLAGS, FUZZ_CFLAGS and the conditionals.
-AC_DEFUN([TAV_TRY_FLAG], [
-  AS_VAR_PUSHDEF([ok], [tav_cv_flag_$1])
-  AC_CACHE_CHECK([whether $CC accepts $1], ok, [
-    tav_save="$CFLAGS"; CFLAGS="$CFLAGS -Werror $1"
-    AC_LINK_IFELSE([AC_LANG_PROGRAM()], [AS_VAR_SET(ok, yes)], [AS_VAR_SET(ok, no)])
-    CFLAGS="$tav_save"])
-  AS_VAR_IF(ok, yes, [$2="$$2 $1"])
-  AS_VAR_POPDEF([ok])
+# TAV_COMPILER_FLAGS: warnings, language safety, hardening and the instrumentation switches.
+# Every flag is tried with the compiler at hand, so an older or another compiler builds too.
+# Sets WARN_CFLAGS, SAFE_CFLAGS, HARDEN_CFLAGS, TAV_LDFLAGS, FUZZ_CFLAGS and the conditional FUZZERS.
+
+# TAV_TRY_FLAGS(VARIABLE, FLAGS): appends to VARIABLE each of FLAGS (a shell list) that compiles and
+# links without a warning. The flags pass through the shell, not through m4: they may hold commas.
+AC_DEFUN([TAV_TRY_FLAGS], [
+  for tav_flag in $2; do
+    AS_VAR_PUSHDEF([tav_ok], [tav_cv_flag_$tav_flag])
+    AC_CACHE_CHECK([whether $CC accepts $tav_flag], [tav_ok], [
+      tav_save_CFLAGS="$CFLAGS"
+      CFLAGS="$CFLAGS $tav_std $tav_probe -Werror $tav_flag"
+      AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <stdio.h>]], [[puts("x");]])],
+        [AS_VAR_SET([tav_ok], [yes])], [AS_VAR_SET([tav_ok], [no])])
+      CFLAGS="$tav_save_CFLAGS"])
+    AS_VAR_IF([tav_ok], [yes], [$1="$$1 $tav_flag"])
+    AS_VAR_POPDEF([tav_ok])
+  done
 ])
+
 AC_DEFUN([TAV_COMPILER_FLAGS], [
-  WARN_CFLAGS= SAFE_CFLAGS= TAV_LDFLAGS= FUZZ_CFLAGS=
-  m4_foreach_w([TAV_F], [-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
-    -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wpointer-arith
-    -Wwrite-strings -Wcast-qual -Wformat=2 -Wvla -Wundef -Wnull-dereference
-    -Wimplicit-fallthrough -Wdouble-promotion -Wswitch-enum -Wmissing-format-attribute
-    -Wduplicated-cond -Wduplicated-branches -Wlogical-op], [TAV_TRY_FLAG(TAV_F, [WARN_CFLAGS])])
+  WARN_CFLAGS= SAFE_CFLAGS= HARDEN_CFLAGS= TAV_LDFLAGS= FUZZ_CFLAGS=
+  tav_std=-std=c11 tav_probe=
+
+  TAV_TRY_FLAGS([WARN_CFLAGS], [-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion dnl
+    -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wpointer-arith dnl
+    -Wwrite-strings -Wcast-qual -Wformat=2 -Wvla -Wundef -Wnull-dereference dnl
+    -Wimplicit-fallthrough -Wdouble-promotion -Wswitch-enum -Wmissing-format-attribute dnl
+    -Wduplicated-cond -Wduplicated-branches -Wlogical-op])
   AS_IF([test "$enable_werror" = yes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
-  m4_foreach_w([TAV_F], [-fno-strict-aliasing -fwrapv -fno-delete-null-pointer-checks],
-    [TAV_TRY_FLAG(TAV_F, [SAFE_CFLAGS])])
-  SAFE_CFLAGS="-std=c11 $SAFE_CFLAGS -ffile-prefix-map=\$(srcdir)/=./ -pthread"
-  san=$enable_sanitizers
-  AS_IF([test "$san" = yes], [san=address,undefined])
-  AS_IF([test -n "$san" && test "$san" != no], [
-    SAFE_CFLAGS="$SAFE_CFLAGS -fsanitize=$san -fno-sanitize-recover=all -fno-omit-frame-pointer -g"
+
+  TAV_TRY_FLAGS([SAFE_CFLAGS], [-fno-strict-aliasing -fwrapv -fno-delete-null-pointer-checks])
+  SAFE_CFLAGS="$tav_std$SAFE_CFLAGS -ffile-prefix-map=\$(srcdir)/=./ -pthread"
+
+  # Instrumented builds are for tests: they carry no hardening, which would hide or disturb what they find.
+  AS_CASE([$enable_sanitizers], [yes], [tav_sanitize=address,undefined], [no|''], [tav_sanitize=],
+    [tav_sanitize=$enable_sanitizers])
+  AS_IF([test -n "$tav_sanitize"], [
+    tav_instrument="-fsanitize=$tav_sanitize -fno-sanitize-recover=all -fno-omit-frame-pointer"
+    AC_MSG_CHECKING([whether $CC accepts $tav_instrument])
+    tav_save_CFLAGS="$CFLAGS"; CFLAGS="$CFLAGS $tav_instrument"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM()], [AC_MSG_RESULT([yes])],
+      [AC_MSG_RESULT([no]); AC_MSG_ERROR([$CC has no -fsanitize=$tav_sanitize])])
+    CFLAGS="$tav_save_CFLAGS"
+    SAFE_CFLAGS="$SAFE_CFLAGS $tav_instrument"
     enable_hardening=no])
-  AS_IF([test "$enable_fuzzers" = yes], [FUZZ_CFLAGS="-fsanitize=fuzzer"; SAFE_CFLAGS="$SAFE_CFLAGS -fsanitize=fuzzer-no-link"; enable_hardening=no])
-  AS_IF([test "$enable_coverage" = yes], [SAFE_CFLAGS="$SAFE_CFLAGS --coverage -O0"; enable_hardening=no])
+  AS_IF([test "$enable_fuzzers" = yes], [
+    AC_MSG_CHECKING([whether $CC has libFuzzer])
+    tav_save_CFLAGS="$CFLAGS"; CFLAGS="$CFLAGS -fsanitize=fuzzer"
+    AC_LINK_IFELSE([AC_LANG_SOURCE([[#include <stddef.h>
+      #include <stdint.h>
+      int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n); int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n) { return p == 0 && n; }]])],
+      [AC_MSG_RESULT([yes])], [AC_MSG_RESULT([no]); AC_MSG_ERROR([--enable-fuzzers needs CC=clang and its run-time library])])
+    CFLAGS="$tav_save_CFLAGS"
+    SAFE_CFLAGS="$SAFE_CFLAGS -fsanitize=fuzzer-no-link"
+    FUZZ_CFLAGS="-fsanitize=fuzzer"
+    enable_hardening=no])
+  AS_IF([test "$enable_coverage" = yes], [
+    SAFE_CFLAGS="$SAFE_CFLAGS --coverage -O0"
+    enable_hardening=no])
+
   AS_IF([test "$enable_hardening" != no], [
-    m4_foreach_w([TAV_F], [-fstack-protector-strong -fstack-clash-protection -fcf-protection=full
-      -ftrivial-auto-var-init=zero -fPIE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3], [TAV_TRY_FLAG(TAV_F, [SAFE_CFLAGS])])
-    m4_foreach([TAV_F], [[-pie], [-Wl,-z,relro], [-Wl,-z,now], [-Wl,-z,noexecstack], [-Wl,-z,defs], [-Wl,--as-needed]],
-      [TAV_TRY_FLAG(TAV_F, [TAV_LDFLAGS])])])
-  AC_SUBST([WARN_CFLAGS]) AC_SUBST([SAFE_CFLAGS]) AC_SUBST([TAV_LDFLAGS]) AC_SUBST([FUZZ_CFLAGS])
+    TAV_TRY_FLAGS([HARDEN_CFLAGS], [-fstack-protector-strong -fstack-clash-protection dnl
+      -fcf-protection=full -ftrivial-auto-var-init=zero -fstrict-flex-arrays=3 -fPIE])
+    # 3 counts dynamic object sizes; 2 is what older compilers have. Neither works without -O.
+    tav_probe=-U_FORTIFY_SOURCE tav_fortify=
+    TAV_TRY_FLAGS([tav_fortify], [-D_FORTIFY_SOURCE=3])
+    AS_IF([test -z "$tav_fortify"], [TAV_TRY_FLAGS([tav_fortify], [-D_FORTIFY_SOURCE=2])])
+    AS_IF([test -n "$tav_fortify"], [HARDEN_CFLAGS="$HARDEN_CFLAGS $tav_probe$tav_fortify"])
+    tav_probe=-fPIE
+    TAV_TRY_FLAGS([TAV_LDFLAGS], [-pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,-z,defs])])
+  TAV_TRY_FLAGS([TAV_LDFLAGS], [-Wl,--as-needed])
+
+  AC_SUBST([WARN_CFLAGS]) AC_SUBST([SAFE_CFLAGS]) AC_SUBST([HARDEN_CFLAGS])
+  AC_SUBST([TAV_LDFLAGS]) AC_SUBST([FUZZ_CFLAGS])
   AM_CONDITIONAL([FUZZERS], [test "$enable_fuzzers" = yes])
 ])
