@@ -1,0 +1,63 @@
+/*
+ * request: one HTTP request in the hands of a thread, and its answer. Handlers see this and
+ * nothing of FastCGI. One reply_* call per request; a handler that returns -1 has recorded an
+ * error and the router answers with the envelope.
+ */
+#ifndef HTTP_REQUEST_H
+#define HTTP_REQUEST_H
+
+#include "base/ctx.h"
+#include "base/json.h"
+#include "base/sb.h"
+#include "route.h"
+#include "stream/stream.h"
+
+struct request {
+	struct ctx *ctx;
+	const struct route *route;
+	enum method method;
+	struct str path;             /* raw, without the query */
+	struct str body;             /* bytes as sent */
+	struct str content_type;
+	struct str remote_addr, server_addr;
+	struct json *in;             /* validated body, known members only; NULL without a body table */
+	struct json *query;          /* validated query object */
+	struct field_names ignored;  /* unknown body members: x-tavern-ignored-fields */
+	struct route_match match;
+	void *app;                   /* the application's process state (api/app.h) */
+	struct http_conn *conn;      /* private to http */
+};
+
+struct str req_param(const struct request *r, const char *name);   /* path parameter; always there */
+struct str req_header(const struct request *r, const char *name);  /* lower case name; STR_NULL if absent */
+struct str req_query(const struct request *r, const char *name);   /* validated text value; STR_NULL if absent */
+int64_t req_query_int(const struct request *r, const char *name, int64_t dflt);
+bool req_query_bool(const struct request *r, const char *name, bool dflt);
+
+/* Answers. Text is JSON without the envelope; it is copied. All return 0. */
+int reply_data(struct request *r, struct str json);                /* {"data":…} with the row's status */
+int reply_status(struct request *r, int status, struct str json);  /* the same with another status */
+int reply_list(struct request *r, struct str array, const char *meta_json); /* meta NULL = none */
+int reply_bare(struct request *r, int status, const char *content_type, struct str bytes);
+int reply_empty(struct request *r);                                /* 204 */
+int reply_file(struct request *r, const char *content_type, const char *filename, struct str bytes);
+void reply_header(struct request *r, const char *name, const char *value); /* before the reply */
+
+/* The error envelope of the recorded error: {"error":{"code","message","details"?}}. */
+struct str error_envelope(struct arena *a, const struct err *e);
+int error_status(enum err_kind k);                                 /* the one place that maps kinds to statuses */
+
+/*
+ * Turns the answer into an event stream fed from `s` and detaches the connection from the
+ * request: afterwards the thread never sees it again; headers and events go out on the loop.
+ * from: position asked for by Last-Event-ID (zeroed = start).
+ */
+int reply_stream(struct request *r, struct stream *s, struct stream_pos from);
+/* A stream that says one `error` event and ends: refusals of stream routes (decisions 43). */
+int reply_stream_error(struct request *r, const struct err *e);
+/* True once the client of a plain (not streamed) request has left; set by the loop. */
+bool request_deserted(const struct request *r);
+/* Calls fn on the loop thread when the client of this plain request leaves (or at once if it has). */
+void request_on_deserted(struct request *r, void (*fn)(void *), void *arg);
+
+#endif
