@@ -28,6 +28,8 @@ void *arena_copy(struct arena *a, const void *p, size_t n);
 #define arena_new(a, T) ((T *)arena_alloc((a), sizeof(T)))
 #define arena_array(a, T, n) ((T *)arena_alloc_n((a), (n), sizeof(T)))
 void *arena_alloc_n(struct arena *a, size_t n, size_t size); /* checks n * size */
+/* Grows a piece in place if it is the newest and its block has room; the new part is zeroed. For builders. */
+bool arena_extend(struct arena *a, void *p, size_t old, size_t n);
 
 /* Copies; all NUL-terminated. */
 char *arena_strdup(struct arena *a, struct str s);

@@ -7,7 +7,7 @@
 #ifndef BASE_CONF_H
 #define BASE_CONF_H
 
-#include "arena.h"
+#include "vec.h"
 
 enum conf_type { CONF_STR, CONF_INT, CONF_BOOL, CONF_ENUM, CONF_SECRET, CONF_LIST /* comma separated */, CONF_MS /* "30s", "500ms", "10m" */, CONF_BYTES /* "64m" */ };
 

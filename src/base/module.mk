@@ -1,2 +1,8 @@
 noinst_LIBRARIES += libbase.a
-libbase_a_SOURCES = src/base/str.c
+libbase_a_SOURCES = \
+	src/base/arena.c src/base/arena.h src/base/conf.h src/base/ctx.h \
+	src/base/err.c src/base/err.h src/base/id.c src/base/id.h src/base/json.h \
+	src/base/limits.h src/base/log.c src/base/log.h src/base/map.c src/base/map.h \
+	src/base/rng.c src/base/rng.h src/base/sb.c src/base/sb.h src/base/str.c src/base/str.h \
+	src/base/tm.h src/base/utf8.c src/base/utf8.h src/base/utf8_case.c \
+	src/base/vec.c src/base/vec.h
