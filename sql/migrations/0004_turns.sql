@@ -1,0 +1,165 @@
+-- What happens in a session: variables and their log, runs, the record of a turn, events, jobs.
+
+-- Current values. scope_no: branch, floor, page or session number; 0 for global.
+CREATE TABLE tavern.variable (
+	account_no int NOT NULL DEFAULT tavern.acct() REFERENCES tavern.account (no) ON DELETE CASCADE,
+	no bigint GENERATED ALWAYS AS IDENTITY,
+	id text COLLATE "C" NOT NULL,
+	scope text NOT NULL CHECK (scope IN ('global', 'chat', 'branch', 'floor', 'page')),
+	scope_no bigint NOT NULL,
+	scope_id text COLLATE "C" NOT NULL,     -- as the API shows it: "branch:SESSION:BRANCH" …
+	session_no bigint,                      -- NULL for global
+	branch_id text COLLATE "C",             -- of branch scope
+	key text COLLATE "C" NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 1024),
+	value text COMPRESSION lz4 NOT NULL,    -- JSON text
+	revision int NOT NULL DEFAULT 0,
+	updated_at bigint NOT NULL,
+	PRIMARY KEY (account_no, no),
+	CONSTRAINT variable_id_key UNIQUE (account_no, id),
+	CONSTRAINT variable_key UNIQUE (account_no, scope, scope_no, key),
+	FOREIGN KEY (account_no, session_no) REFERENCES tavern.session (account_no, no) ON DELETE CASCADE
+);
+CREATE INDEX variable_session ON tavern.variable (account_no, session_no);
+
+-- Append-only: every write, with its place in the story. new_value NULL = deleted. Page-scope writes live
+-- here only; `active` flips with their page.
+CREATE TABLE tavern.var_change (
+	account_no int NOT NULL DEFAULT tavern.acct() REFERENCES tavern.account (no) ON DELETE CASCADE,
+	no bigint GENERATED ALWAYS AS IDENTITY,
+	id text COLLATE "C" NOT NULL,
+	session_no bigint,
+	segment_no bigint,                      -- NULL: written by a client outside the story
+	floor_seq int,
+	page_no bigint,
+	active boolean NOT NULL DEFAULT true,
+	scope text NOT NULL,
+	scope_no bigint NOT NULL,
+	key text COLLATE "C" NOT NULL,
+	path text,                              -- of a write into a structure; new_value is the leaf
+	new_value text COMPRESSION lz4,
+	source text NOT NULL CHECK (source IN ('client', 'macro', 'tool', 'fork', 'promotion', 'import', 'memory')),
+	detail json,
+	created_at bigint NOT NULL,
+	PRIMARY KEY (account_no, no),
+	FOREIGN KEY (account_no, session_no) REFERENCES tavern.session (account_no, no) ON DELETE CASCADE
+);
+CREATE INDEX var_change_key ON tavern.var_change (account_no, segment_no, key, floor_seq DESC, no DESC) WHERE active;
+CREATE INDEX var_change_page ON tavern.var_change (account_no, page_no);
+CREATE INDEX var_change_session ON tavern.var_change (account_no, session_no);
+
+-- A generation. The floor's own state never goes back; this row carries lease, phase and key.
+CREATE TABLE tavern.run (
+	account_no int NOT NULL DEFAULT tavern.acct(),
+	no bigint GENERATED ALWAYS AS IDENTITY,
+	id text COLLATE "C" NOT NULL,
+	session_no bigint NOT NULL,
+	branch_no bigint NOT NULL,
+	floor_no bigint NOT NULL,
+	page_no bigint,                         -- the output page being written
+	type text NOT NULL CHECK (type IN ('respond', 'regenerate_page', 'retry_turn', 'edit_and_regenerate')),
+	state text NOT NULL CHECK (state IN ('running', 'completed', 'failed', 'cancelled')),
+	phase text NOT NULL,
+	phase_seq int NOT NULL DEFAULT 0,
+	attempt_no int NOT NULL DEFAULT 1,
+	lease_until bigint NOT NULL,
+	worker text NOT NULL,                   -- <host>/<generation>-<slot>
+	on_disconnect text NOT NULL DEFAULT 'abort' CHECK (on_disconnect IN ('abort', 'continue')),
+	config json NOT NULL DEFAULT '{}',      -- frozen: provider, model, parameters, preset and profile per slot
+	error json,
+	verifier json,
+	started_at bigint NOT NULL,
+	updated_at bigint NOT NULL,
+	completed_at bigint,
+	PRIMARY KEY (account_no, no),
+	CONSTRAINT run_id_key UNIQUE (account_no, id),
+	FOREIGN KEY (account_no, session_no) REFERENCES tavern.session (account_no, no) ON DELETE CASCADE,
+	FOREIGN KEY (account_no, floor_no) REFERENCES tavern.floor (account_no, no) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX run_one_per_branch ON tavern.run (account_no, branch_no) WHERE state = 'running';
+CREATE INDEX run_floor ON tavern.run (account_no, floor_no, no DESC);
+CREATE INDEX run_session ON tavern.run (account_no, session_no);
+CREATE INDEX run_lease ON tavern.run (lease_until) WHERE state = 'running';    -- the system's: sweeper
+
+-- Text of running generations, appended once a second by one persister per process.
+CREATE TABLE tavern.run_text (
+	account_no int NOT NULL,
+	run_no bigint NOT NULL,
+	at int NOT NULL,                        -- byte offset of this piece
+	text text NOT NULL,
+	PRIMARY KEY (account_no, run_no, at),
+	FOREIGN KEY (account_no, run_no) REFERENCES tavern.run (account_no, no) ON DELETE CASCADE
+);
+
+-- Idempotency keys: account + route, kept 24 hours.
+CREATE TABLE tavern.idempotency (
+	account_no int NOT NULL DEFAULT tavern.acct(),
+	route text NOT NULL,
+	key text COLLATE "C" NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 255),
+	hash bytea NOT NULL,                    -- SHA-256 of the request body and path
+	run_no bigint NOT NULL,
+	created_at bigint NOT NULL,
+	PRIMARY KEY (account_no, route, key),
+	FOREIGN KEY (account_no, run_no) REFERENCES tavern.run (account_no, no) ON DELETE CASCADE
+);
+CREATE INDEX idempotency_age ON tavern.idempotency (created_at);               -- the system's: sweeper
+
+-- How an output page came about: enough to rebuild the request, and the verdicts. Never the prompt text.
+CREATE TABLE tavern.turn_record (
+	account_no int NOT NULL DEFAULT tavern.acct(),
+	page_no bigint NOT NULL,
+	preset_version bigint,
+	worldbook_versions bigint[] NOT NULL DEFAULT '{}',
+	regex_versions bigint[] NOT NULL DEFAULT '{}',
+	character_doc bigint,
+	user_doc bigint,
+	seed bigint NOT NULL,
+	clock bigint NOT NULL,                  -- ms
+	prompt_mode text NOT NULL,
+	policy json NOT NULL DEFAULT '{}',
+	activated json NOT NULL DEFAULT '[]',   -- lore entries, for timed effects
+	prompt_digest text NOT NULL,            -- hex SHA-256 of the outgoing messages
+	token_estimate int NOT NULL,
+	snapshot json NOT NULL,                 -- prompt_snapshot of the wire
+	explain json,
+	created_at bigint NOT NULL,
+	PRIMARY KEY (account_no, page_no),
+	FOREIGN KEY (account_no, page_no) REFERENCES tavern.page (account_no, no) ON DELETE CASCADE
+);
+
+-- Outbox. Readers go by (xid, no) below the snapshot's xmin: sequence order is not commit order.
+CREATE TABLE tavern.event (
+	account_no int NOT NULL DEFAULT tavern.acct() REFERENCES tavern.account (no) ON DELETE CASCADE,
+	no bigint GENERATED ALWAYS AS IDENTITY,
+	xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+	session_id text COLLATE "C",
+	name text NOT NULL,
+	data json NOT NULL,
+	created_at bigint NOT NULL,
+	PRIMARY KEY (account_no, no)
+);
+CREATE INDEX event_order ON tavern.event (xid, no);                            -- the system's: outbox reader
+
+CREATE TABLE tavern.job (
+	account_no int NOT NULL DEFAULT tavern.acct() REFERENCES tavern.account (no) ON DELETE CASCADE,
+	no bigint GENERATED ALWAYS AS IDENTITY,
+	id text COLLATE "C" NOT NULL,
+	kind text NOT NULL,
+	state text NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'done', 'failed', 'dead', 'cancelled')),
+	scope text COLLATE "C",                 -- one job of a scope runs at a time
+	args json NOT NULL DEFAULT '{}',
+	result json,
+	error json,
+	progress real NOT NULL DEFAULT 0,
+	attempts int NOT NULL DEFAULT 0,
+	max_attempts int NOT NULL DEFAULT 5,
+	available_at bigint NOT NULL,
+	lease_until bigint,
+	worker text,
+	created_at bigint NOT NULL,
+	updated_at bigint NOT NULL,
+	completed_at bigint,
+	PRIMARY KEY (account_no, no),
+	CONSTRAINT job_id_key UNIQUE (account_no, id)
+);
+CREATE INDEX job_claim ON tavern.job (available_at) WHERE state = 'queued';    -- the system's: job claim
+CREATE INDEX job_lease ON tavern.job (lease_until) WHERE state = 'running';    -- the system's: sweeper

@@ -1,0 +1,31 @@
+-- Row-level security and grants. Every account-owned table has the policy `own` for the application;
+-- tables that the system's daemons work on have `sys` too. account and api_key are read before an account is
+-- entered (they decide which one it is), so their rows are open to the application and the statements guard them.
+DO $$
+DECLARE
+	t text;
+BEGIN
+	FOREACH t IN ARRAY ARRAY['document', 'blob', 'asset', 'asset_version', 'session', 'segment', 'branch', 'floor', 'page',
+		'message', 'variable', 'var_change', 'run', 'run_text', 'idempotency', 'turn_record', 'event', 'job'] LOOP
+		EXECUTE format('ALTER TABLE tavern.%I ENABLE ROW LEVEL SECURITY', t);
+		EXECUTE format('CREATE POLICY own ON tavern.%I TO tavern_app USING (account_no = tavern.acct())', t);
+		EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON tavern.%I TO tavern_app', t);
+	END LOOP;
+	FOREACH t IN ARRAY ARRAY['run', 'run_text', 'idempotency', 'floor', 'page', 'message', 'session', 'segment', 'branch', 'event', 'job', 'document', 'variable'] LOOP
+		EXECUTE format('CREATE POLICY sys ON tavern.%I TO tavern_sys USING (true)', t);
+		EXECUTE format('GRANT SELECT ON tavern.%I TO tavern_sys', t);
+	END LOOP;
+	FOREACH t IN ARRAY ARRAY['account', 'api_key'] LOOP
+		EXECUTE format('ALTER TABLE tavern.%I ENABLE ROW LEVEL SECURITY', t);
+		EXECUTE format('CREATE POLICY enter ON tavern.%I TO tavern_app, tavern_sys USING (true)', t);
+		EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON tavern.%I TO tavern_app', t);
+	END LOOP;
+END $$;
+GRANT USAGE ON SCHEMA tavern TO tavern_app, tavern_sys;
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA tavern TO tavern_app, tavern_sys;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA tavern TO tavern_app, tavern_sys;
+GRANT UPDATE ON tavern.run, tavern.floor, tavern.page, tavern.job TO tavern_sys;
+GRANT INSERT, DELETE ON tavern.run_text TO tavern_sys;
+GRANT INSERT ON tavern.event, tavern.message TO tavern_sys;
+GRANT DELETE ON tavern.event, tavern.idempotency, tavern.session, tavern.job TO tavern_sys;
+GRANT SELECT ON tavern.account TO tavern_sys;
