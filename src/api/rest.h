@@ -1,0 +1,30 @@
+/*
+ * rest: the handlers that a resource row needs no code for, and the macros that put them in a
+ * route table. route.arg is the resource.
+ */
+#ifndef API_REST_H
+#define API_REST_H
+
+#include "db/resource.h"
+#include "http/request.h"
+
+int rest_list(struct request *r);          /* GET /things */
+int rest_get(struct request *r);           /* GET /things/{id} */
+int rest_create(struct request *r);        /* POST /things */
+int rest_patch(struct request *r);         /* PATCH /things/{id}, guard from the body */
+int rest_delete(struct request *r);        /* DELETE /things/{id}, guard from body or query */
+int rest_batch_delete(struct request *r);  /* POST /things/batch/delete {"ids":[…]} */
+
+/* "session" -> error `not_found` "session not found". Returns -1. */
+int rest_not_found(struct request *r, const struct resource *res);
+/* {total,limit,offset,has_more,sort_by,sort_order} */
+const char *rest_list_meta(struct arena *a, const struct list_query *q, int64_t total);
+
+/* A handler's unit of work: request and arguments through db_tx. */
+int rest_tx(struct request *r, enum db_mode mode, int (*fn)(struct request *, void *), void *arg);
+
+extern const struct field rest_batch_ids[];     /* {"ids": [string, …]} */
+extern const struct field rest_batch_answer[];  /* results + meta of a batch delete */
+extern const struct field rest_deleted[];       /* {id, deleted} */
+
+#endif
