@@ -11,6 +11,13 @@
 #define BASE_JSON_H
 
 #include "ctx.h"
+#include "sb.h"
+
+/*
+ * Hidden: jansson, which libjwt brings along, has a json_object and a json_string too, and would
+ * find ours if the program exported them.
+ */
+#pragma GCC visibility push(hidden)
 
 struct json; /* json-c's object under our name; NULL is JSON null or absent: use json_has to tell */
 
@@ -24,7 +31,7 @@ struct json_error {
 
 /* Parses a whole text. NULL and *err filled if it is bad; the JSON value null gives NULL with err->what NULL. */
 struct json *json_read(struct arena *a, struct str text, int depth, struct json_error *err);
-/* The same for a request body: -1 records ERR_INVALID "invalid_json" with line and column. */
+/* The same for a request body (LIM_JSON_DEPTH): -1 records ERR_INVALID "invalid_json" with line and column. */
 int json_body(struct ctx *c, struct str text, struct json **out);
 
 /*
@@ -34,6 +41,7 @@ int json_body(struct ctx *c, struct str text, struct json **out);
 struct str json_raw(struct str text, const char *key);
 bool json_raw_next(struct str array, size_t *pos, struct str *element_out);             /* pos starts at 0 */
 bool json_raw_member(struct str object, size_t *pos, struct str *key_out, struct str *value_out); /* key raw, with quotes */
+struct str json_raw_text(struct arena *a, struct str raw);           /* a raw string without quotes and escapes; STR_NULL for others */
 
 enum json_type json_type(const struct json *j);
 const char *json_type_name(enum json_type t);      /* "string", "integer", … for messages */
@@ -52,6 +60,7 @@ struct str json_str(const struct json *j);                          /* text of a
 int64_t json_int(const struct json *j, int64_t dflt);               /* integers (doubles truncated); dflt for others */
 double json_double(const struct json *j, double dflt);
 bool json_bool(const struct json *j, bool dflt);
+struct str json_number(const struct json *j, char buf[DOUBLE_TEXT]); /* a number as it was written (in buf or the node); STR_NULL for others */
 struct str json_get_str(const struct json *o, const char *key);     /* STR_NULL if absent or no string */
 int64_t json_get_int(const struct json *o, const char *key, int64_t dflt);
 double json_get_double(const struct json *o, const char *key, double dflt);
@@ -81,5 +90,7 @@ struct json *json_push_array(struct json *arr);
 bool json_equal(const struct json *a, const struct json *b);
 struct str json_text(struct arena *a, const struct json *j);           /* compact, `/` unescaped; NULL prints null */
 struct str json_text_pretty(struct arena *a, const struct json *j);    /* two blanks, as JSON.stringify(x, null, 2) */
+
+#pragma GCC visibility pop
 
 #endif

@@ -260,44 +260,50 @@ decimal_shortest(double v)
 	return d;
 }
 
-static void
-add_zeros(struct sb *s, int n)
+/* Writes the digits with the point where Number::toString puts it. */
+static size_t
+print_decimal(char *to, size_t cap, const struct decimal *d)
 {
-	for (; n > 0; n--)
-		sb_addc(s, '0');
+	static const char zeros[] = "00000000000000000000000";
+	int n;
+
+	if (d->point > 21 || d->point < -5)
+		n = snprintf(
+		    to, cap, "%c%s%se%+d", d->digits[0], d->n > 1 ? "." : "", d->digits + 1, d->point - 1);
+	else if (d->point <= 0)
+		n = snprintf(to, cap, "0.%.*s%s", -d->point, zeros, d->digits);
+	else if (d->n <= d->point)
+		n = snprintf(to, cap, "%s%.*s", d->digits, d->point - d->n, zeros);
+	else
+		n = snprintf(to, cap, "%.*s.%s", d->point, d->digits, d->digits + d->point);
+	return (size_t)n;
+}
+
+size_t
+sb_print_double(char to[DOUBLE_TEXT], double v)
+{
+	struct decimal d;
+	size_t sign = v < 0;
+
+	if (isnan(v) || isinf(v) || v == 0)
+		return (size_t)snprintf(to, DOUBLE_TEXT, "%s",
+		    isnan(v) ? "NaN"
+		    : v == 0 ? "0"
+		    : sign   ? "-Infinity"
+			     : "Infinity");
+	if (sign)
+		to[0] = '-';
+	d = decimal_shortest(fabs(v));
+	return sign + print_decimal(to + sign, DOUBLE_TEXT - sign, &d);
 }
 
 void
 sb_add_double(struct sb *s, double v)
 {
-	struct decimal d;
+	char text[DOUBLE_TEXT];
+	size_t n = sb_print_double(text, v);
 
-	if (isnan(v) || v == 0) {
-		sb_adds(s, isnan(v) ? "NaN" : "0");
-		return;
-	}
-	if (v < 0)
-		sb_addc(s, '-');
-	if (isinf(v)) {
-		sb_adds(s, "Infinity");
-		return;
-	}
-	d = decimal_shortest(fabs(v));
-	if (d.point > 21 || d.point < -5) {
-		sb_addc(s, d.digits[0]);
-		if (d.n > 1)
-			sb_addf(s, ".%s", d.digits + 1);
-		sb_addf(s, "e%+d", d.point - 1);
-	} else if (d.point <= 0) {
-		sb_adds(s, "0.");
-		add_zeros(s, -d.point);
-		sb_adds(s, d.digits);
-	} else if (d.n <= d.point) {
-		sb_adds(s, d.digits);
-		add_zeros(s, d.point - d.n);
-	} else {
-		sb_addf(s, "%.*s.%s", d.point, d.digits, d.digits + d.point);
-	}
+	sb_add(s, (struct str){ text, n });
 }
 
 void

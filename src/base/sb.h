@@ -27,6 +27,8 @@ void sb_add_int(struct sb *s, int64_t v);
 void sb_add_rune(struct sb *s, uint32_t rune);  /* as UTF-8 */
 void sb_add_json(struct sb *s, struct str v);   /* quoted and escaped JSON string; absent adds null */
 void sb_add_double(struct sb *s, double v);     /* shortest text that reads back equal, as JavaScript prints it */
+#define DOUBLE_TEXT 32
+size_t sb_print_double(char to[DOUBLE_TEXT], double v); /* the same without a builder; NUL-terminated; returns bytes */
 void sb_truncate(struct sb *s, size_t n);
 
 static inline struct str
