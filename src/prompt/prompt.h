@@ -1,0 +1,179 @@
+/*
+ * prompt: from what authors wrote and what was said to the exact messages for a model. PURE: no
+ * database, network, clock or randomness; the caller gives texts, settings, clock, seed and the
+ * token counter, and gets messages, parameters, staged writes and the reasons for everything.
+ * The server, `tavernctl assemble`, the vectors and the fuzzers call the same function.
+ *
+ * Compiled assets (preset, card, books, regex sets) are immutable and shared by threads; the
+ * caller caches them by version. One intermediate form (sections) and one renderer serve all modes.
+ */
+#ifndef PROMPT_PROMPT_H
+#define PROMPT_PROMPT_H
+
+#include "base/json.h"
+#include "base/tm.h"
+#include "lore/lore.h"
+#include "macro/macro.h"
+#include "regex/script.h"
+
+enum prompt_mode { PROMPT_COMPAT_STRICT, PROMPT_COMPAT_PLUS, PROMPT_NATIVE, PROMPT_REARRANGE, PROMPT_MODE__COUNT };
+enum prompt_type { PROMPT_NORMAL, PROMPT_CONTINUE, PROMPT_SWIPE, PROMPT_REGENERATE, PROMPT_IMPERSONATE, PROMPT_QUIET, PROMPT_TYPE__COUNT };
+const char *prompt_mode_name(enum prompt_mode m);
+bool prompt_mode_parse(struct str name, enum prompt_mode *out);
+const char *prompt_type_name(enum prompt_type t);
+bool prompt_type_parse(struct str name, enum prompt_type *out);
+
+/* ---- compiled assets --------------------------------------------------------------------------- */
+
+/* A preset as the assembler wants it: rows in the order of its track, formats, nudges, sampling, budget, scripts. */
+struct prompt_preset;
+/* doc: normalised preset document (card/preset_file.h); NULL = SillyTavern's default preset. Copies what it keeps. */
+struct prompt_preset *prompt_preset_compile(struct arena *a, const struct json *doc);
+int64_t prompt_preset_context(const struct prompt_preset *p);   /* openai_max_context; 0 = not said */
+int64_t prompt_preset_reply(const struct prompt_preset *p);     /* openai_max_tokens; 0 = not said */
+const struct regex_set *prompt_preset_scripts(const struct prompt_preset *p); /* NULL = none */
+size_t prompt_preset_bytes(const struct prompt_preset *p);      /* outside the arena */
+
+/* A character: fields with compiled templates, embedded book and scripts. doc: normalised card (card/card.h) or a session's snapshot. */
+struct prompt_card;
+struct prompt_card *prompt_card_compile(struct arena *a, const struct json *doc);
+struct str prompt_card_name(const struct prompt_card *c);
+const struct lore_book *prompt_card_book(const struct prompt_card *c);        /* NULL = none */
+const struct regex_set *prompt_card_scripts(const struct prompt_card *c);     /* NULL = none */
+size_t prompt_card_bytes(const struct prompt_card *c);
+
+/* The user's persona, from a user card's snapshot ({"name","description",…}); unknown members are ignored. */
+struct prompt_persona;
+struct prompt_persona *prompt_persona_compile(struct arena *a, const struct json *snapshot);
+
+/* ---- input --------------------------------------------------------------------------------------- */
+
+enum prompt_role { PROMPT_SYSTEM, PROMPT_USER, PROMPT_ASSISTANT, PROMPT_NARRATOR };
+
+struct prompt_message {
+	int64_t no;                  /* the caller's: comes back in results */
+	struct str id, floor_id;
+	int32_t floor_seq;
+	enum prompt_role role;
+	struct str name;             /* speaker; absent = user or character name */
+	struct str text;             /* as typed or generated */
+	struct str stored;           /* what the persist rules made of it when it was stored; absent = the same */
+	int32_t tokens;              /* of what is sent, counted when it was stored; -1 = unknown */
+	bool greeting;               /* author's text, expanded when the chat started */
+	const struct macro_rolls *rolls; /* kept chance results (decisions 52); NULL = none */
+};
+
+enum message_macros { MESSAGE_MACROS_DEFAULT, MESSAGE_MACROS_OFF, MESSAGE_MACROS_READ, MESSAGE_MACROS_FULL };
+
+struct prompt_input {
+	enum prompt_mode mode;
+	enum prompt_type type;
+
+	const struct prompt_preset *preset;   /* NULL = no preset bound: the mode's own default */
+	const struct prompt_card *const *cards; /* members; one in a solo chat; none = no character */
+	size_t ncards, speaker;
+	bool group;
+	const struct prompt_persona *persona; /* NULL = user without a card */
+	struct str user_name;                 /* without a persona; absent = "User" */
+
+	const struct lore_bound *books;       /* all bound books but the card's own, which is added */
+	size_t nbooks;
+	const struct lore_set *lore;          /* compiled set of exactly these books and the card's, from the caller's cache; NULL = compiled here */
+	struct lore_settings lore_settings;
+	enum lore_strategy lore_strategy;
+	struct lore_timers lore_timers;
+	const struct regex_set *scripts;      /* joined global, preset, card sets; NULL = none */
+
+	/* The story, oldest first, the new user message last (type normal); hidden ones left out. `history_cut` says that
+	 * older messages exist that were not loaded because they cannot fit. chat_length: all messages of the branch. */
+	const struct prompt_message *history;
+	size_t nhistory;
+	bool history_cut;
+	int64_t chat_length;
+
+	struct macro_vars vars;               /* stored values (page, floor, branch, chat, global) */
+	struct str model;
+	struct str session_id, chat_system_prompt; /* session's own system prompt; absent = none */
+	const struct json *policy;            /* session and branch policy, resolved; NULL = defaults */
+	const struct json *structure, *delivery; /* of the request; NULL = policy */
+	const struct json *preset_choices;    /* NULL = defaults */
+	enum message_macros message_macros;
+	struct str reasoning_effort;          /* absent = off */
+	bool names_in_messages_supported;     /* provider sends `name` */
+
+	int64_t max_context, max_reply;       /* tokens; 0 = the preset's, else the default settings */
+	size_t (*count)(void *arg, struct str text); /* tokens of a text; NULL = UTF-16 units / 4, rounded up */
+	void *count_arg;
+	int32_t tokens_per_message, tokens_reserved; /* 0 and 3 as SillyTavern counts */
+
+	int64_t now;
+	const struct tm_zone *zone;
+	bool time_awareness;
+	uint64_t seed;
+	enum macro_phase phase;               /* ASSEMBLE, DRY_RUN, PREVIEW */
+	bool trace;                           /* fill the traces (debug_options) */
+};
+
+/* ---- result -------------------------------------------------------------------------------------- */
+
+struct prompt_out {
+	const char *role;            /* system, user, assistant */
+	struct str content, name;    /* name absent = none */
+	int32_t tokens;
+	const char *source;          /* "main", "worldInfoBefore", "chatHistory", "history" …: section identifier */
+	int64_t message_no;          /* of a history message; 0 = none */
+};
+
+/* Sampling values that the preset asks for; NAN or -1 = not said. */
+struct prompt_sampling {
+	double temperature, top_p, top_a, min_p, repetition_penalty, frequency_penalty, presence_penalty;
+	int64_t top_k, max_tokens, seed;
+	bool stream;
+};
+
+/* What a message became when it was first sent: to be stored beside it. */
+struct prompt_stored {
+	int64_t no;                  /* prompt_message.no */
+	struct str text;             /* persist rules' result; absent = unchanged */
+	int32_t tokens;
+	const struct macro_rolls *rolls; /* new chance results; NULL = none */
+};
+
+struct prompt {
+	const char *error;           /* NULL, or "context_budget_exceeded": no messages then */
+	const char *error_text;
+
+	struct prompt_out *messages;
+	size_t nmessages;
+	int64_t tokens;              /* of the messages, with what the budget reserves */
+	int64_t budget;              /* tokens that messages may use */
+	struct prompt_sampling sampling;
+	struct str prefill;          /* assistant prefill, where the provider takes it apart; absent = none */
+
+	const struct macro_result *macros;   /* warnings, traces, staged writes in order */
+	const struct lore_result *lore;      /* NULL = no books */
+	struct lore_past lore_past;          /* to store with the floor */
+	const struct regex_trace *user_regex; /* what ran on the new message, persist then prompt */
+	struct prompt_stored *stored;
+	size_t nstored;
+
+	/* JSON parts of the wire, in the arena: runtime_trace members but `macro`, `memory`; worldbook_matches; counts by section. */
+	struct json *trace;
+	struct json *worldbook_matches;      /* array */
+	struct json *activated;              /* worldbook_activated_entries of the snapshot */
+	struct json *sections;               /* [{identifier, role, tokens, included, reason}] */
+};
+
+/*
+ * Assembles. Always 0 and *out (a refusal is out->error): missing or broken assets are traced, never fatal. Lives in `a`;
+ * the input must outlive the result.
+ */
+int prompt_assemble(struct arena *a, const struct prompt_input *in, struct prompt **out);
+
+/* Greetings of a new chat: the chosen one of a card (0 = first_mes), macros expanded as at the start of the chat; writes in *macros_out. */
+struct str prompt_greeting(struct arena *a, const struct prompt_input *in, size_t member, int64_t choice, const struct macro_result **macros_out);
+
+/* A model's reply through the persist rules: what is stored as text. `scripts` NULL = unchanged. */
+struct str prompt_reply(struct arena *a, const struct prompt_input *in, struct str reply, struct regex_trace *trace);
+
+#endif
