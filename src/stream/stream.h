@@ -29,24 +29,47 @@ struct stream_item {
 	bool last;              /* nothing will follow */
 };
 
-/* A reader gets wake() on the loop thread when something lies behind its cursor. */
+/*
+ * A reader gets wake() on the loop thread when something may lie behind its cursor. wake() may
+ * detach its own reader, but no other one of the same stream.
+ */
 struct stream_reader {
 	void (*wake)(struct stream_reader *);
 	struct stream_reader *next; /* private */
 	struct stream *stream;      /* private; NULL when detached */
 };
 
-struct stream *stream_create(struct loop *l, int64_t run_no, int linger_ms); /* any thread; one reference for the turn */
-struct stream *stream_find(int64_t run_no);       /* loop thread; NULL if unknown or gone */
-void stream_event(struct stream *s, const char *name, struct str json);      /* any thread; name is a literal */
-void stream_text(struct stream *s, bool reasoning, struct str delta);        /* any thread; only whole characters reach readers */
-void stream_finish(struct stream *s, const char *name, struct str json);     /* any thread; last event; the turn's reference ends */
-void stream_attach(struct stream *s, struct stream_reader *r);               /* loop thread */
-void stream_detach(struct stream_reader *r);                                 /* loop thread; may desert the stream */
-/* Next item behind pos, at most max bytes of text; false if there is nothing yet. Loop thread; slices valid until it returns to the loop. */
-bool stream_next(struct stream *s, struct stream_pos pos, size_t max, struct stream_item *out);
-void stream_on_deserted(struct stream *s, void (*fn)(void *), void *arg);    /* last reader left before the finish; any thread, set once */
-/* Copy of the text said so far from byte `from` (for the persister); bytes copied. Any thread. */
+/*
+ * A stream is counted: the turn holds it until stream_finish, the table of running streams until
+ * linger_ms after that, each attached reader while it is attached, others by stream_hold.
+ */
+struct stream *stream_create(struct loop *l, int64_t run_no, int linger_ms); /* any thread; run_no 0 = not to be found */
+void stream_hold(struct stream *s);                                          /* any thread */
+void stream_release(struct stream *s);                                       /* any thread */
+
+/* The turn's side; any thread. After stream_finish the turn must not touch the stream (unless it holds it). */
+void stream_event(struct stream *s, const char *name, struct str json);      /* name is a literal */
+void stream_text(struct stream *s, bool reasoning, struct str delta);        /* only whole characters reach readers */
+void stream_finish(struct stream *s, const char *name, struct str json);     /* the last event */
+/*
+ * fn(arg) on the loop thread, once, when the last reader has left before the finish (at once if it
+ * has left already; never for a stream nobody attached to). Never runs after stream_finish returned.
+ */
+void stream_on_deserted(struct stream *s, void (*fn)(void *), void *arg);
+/* Copy of the text said so far from byte `from` (for the persister); bytes copied. */
 size_t stream_copy_text(struct stream *s, size_t from, char *buf, size_t cap);
+size_t stream_text_len(struct stream *s, bool reasoning);                    /* bytes said so far, whole characters */
+
+/* The reader's side; loop thread. */
+struct stream *stream_find(int64_t run_no);                                  /* held for the caller; NULL if unknown or gone */
+void stream_attach(struct stream *s, struct stream_reader *r);               /* wakes it soon */
+void stream_detach(struct stream_reader *r);                                 /* harmless when detached */
+/* A position that a client sent, made safe: inside the stream and between characters. Any thread. */
+struct stream_pos stream_clamp(struct stream *s, struct stream_pos pos);
+/*
+ * Next item behind pos, at most max (>= 4) bytes of text. False if there is nothing yet, or nothing
+ * any more: out->last then tells which. pos was zero, an earlier `after`, or clamped. The slices live as long as the stream.
+ */
+bool stream_next(struct stream *s, struct stream_pos pos, size_t max, struct stream_item *out);
 
 #endif
