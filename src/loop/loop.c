@@ -223,7 +223,7 @@ posts_waiting(struct loop *l)
 
 /*
  * Calls fn(arg, events) when any of `events` holds for fd. Replaces an earlier watch of fd.
- * With EPOLLONESHOT the watch sleeps after one event until loop_watch or loop_rearm.
+ * With EPOLLONESHOT the watch sleeps after one event until it is replaced.
  * Loop thread. -1 with errno if the descriptor cannot be watched.
  */
 int
@@ -263,26 +263,6 @@ loop_unwatch(struct loop *l, int fd)
 		return;
 	epoll_ctl(l->epfd, EPOLL_CTL_DEL, fd, NULL);
 	l->watches[fd] = (struct watch){ 0 };
-}
-
-/* What loop_rearm needs to name the present watch of fd from another thread. Loop thread. */
-uint64_t
-loop_watch_token(const struct loop *l, int fd)
-{
-	assert(fd >= 0 && (size_t)fd < l->watches_cap && l->watches[fd].serial != 0);
-	return watch_data(fd, l->watches[fd].serial);
-}
-
-/*
- * Wakes a one-shot watch that sleeps after its event: fn and arg stay. Any thread, provided that the
- * caller alone holds the descriptor just then; the callback may run before this returns. -1 with errno.
- */
-int
-loop_rearm(struct loop *l, uint64_t token, uint32_t events)
-{
-	struct epoll_event ev = { .events = events, .data.u64 = token };
-
-	return epoll_ctl(l->epfd, EPOLL_CTL_MOD, (int)(uint32_t)token, &ev);
 }
 
 static bool

@@ -1,7 +1,7 @@
 /*
  * loop: one thread per process that waits for everything: epoll, timers, work posted by other
  * threads. It knows no protocol. All callbacks run on the loop thread; only loop_post,
- * loop_rearm, loop_stop and loop_on_thread may be called from others. No libpq, no blocking call here.
+ * loop_stop and loop_on_thread may be called from others. No libpq, no blocking call here.
  */
 #ifndef LOOP_LOOP_H
 #define LOOP_LOOP_H
@@ -23,13 +23,6 @@ void loop_post(struct loop *l, void (*fn)(void *), void *arg);
 /* Level-triggered unless EPOLLET is in events. Replaces an earlier watch of fd. -1 with errno. */
 int loop_watch(struct loop *l, int fd, uint32_t events, void (*fn)(void *, uint32_t), void *arg);
 void loop_unwatch(struct loop *l, int fd);        /* before closing it; pending events of fd are dropped */
-
-/*
- * A one-shot watch (EPOLLONESHOT) sleeps after its event. The thread that was handed the descriptor
- * wakes it again by itself, which spares the loop a round trip per request.
- */
-uint64_t loop_watch_token(const struct loop *l, int fd);            /* loop thread */
-int loop_rearm(struct loop *l, uint64_t token, uint32_t events);    /* any thread that holds fd alone; -1 with errno */
 
 /* One shot after ms (>= 0). The id is never reused; cancelling a fired timer is harmless. */
 uint64_t loop_timer(struct loop *l, int64_t ms, void (*fn)(void *), void *arg);

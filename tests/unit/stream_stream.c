@@ -1,11 +1,12 @@
 /* stream: order of text and events, whole characters, cursors, late and slow readers, desertion, lifetime. */
 #include "stream/stream.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
