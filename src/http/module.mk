@@ -1,0 +1,15 @@
+noinst_LIBRARIES += libhttp.a
+libhttp_a_SOURCES = \
+	src/http/fcgi_in.c src/http/fcgi_in.h src/http/fcgi_out.c src/http/fcgi_out.h \
+	src/http/request.h src/http/route.h src/http/router.c src/http/router.h src/http/server.h
+HTTP_LIBS = libhttp.a $(STREAM_LIBS) $(FCGI_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/http_router.t tests/unit/http_fcgi_out.t
+tests_unit_http_router_t_SOURCES = tests/unit/http_router.c
+tests_unit_http_router_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_http_router_t_LDADD = $(HTTP_LIBS) $(CMOCKA_LIBS)
+tests_unit_http_fcgi_out_t_SOURCES = tests/unit/http_fcgi_out.c
+tests_unit_http_fcgi_out_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_http_fcgi_out_t_LDADD = $(HTTP_LIBS) $(CMOCKA_LIBS)
+endif
