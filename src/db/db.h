@@ -14,7 +14,7 @@
 
 enum stmt_id {
 #define STMT(name, sql) STMT_##name,
-#include "stmt.def"
+#include "db/stmt.def"
 #undef STMT
 	STMT__COUNT
 };
@@ -46,15 +46,18 @@ struct credential {
 
 enum db_mode {
 	DB_READ,  /* one implicit transaction per pipeline, no BEGIN */
-	DB_WRITE, /* BEGIN … COMMIT; on 40001/40P01 fn runs again from the start (so: no side effects in fn) */
+	DB_WRITE, /* BEGIN … COMMIT */
 	DB_SYSTEM /* BEGIN … COMMIT without an account: only on a DB_SYS or DB_OWNER pool */
 };
 
 /*
  * Checks a connection out, enters the account of c->cred, runs fn, commits (fn 0) or rolls back
- * (fn -1), gives the connection back. Nested calls join the outer unit. Fills c->who.
+ * (fn -1), gives the connection back. fn NULL: nothing between. Nested calls join the outer unit.
+ * Fills c->who (when the first answer has been read). fn may run more than once: on a deadlock, and
+ * when the connection was lost (a read only if it has seen no answer yet, a write if COMMIT was not
+ * sent). So fn sets its outputs from the start (sb_truncate) and has no effect but in the database.
  * Errors: ERR_UNAUTHENTICATED/ERR_FORBIDDEN from entering, ERR_UNAVAILABLE (no database, no free
- * connection), ERR_CONFLICT (constraint, by the table in db/errors.c), ERR_INTERNAL.
+ * connection, time-outs), ERR_CONFLICT (constraint, by the table in db/errors.c), ERR_INTERNAL.
  */
 int db_tx(struct ctx *c, enum db_mode mode, int (*fn)(struct ctx *, void *), void *arg);
 /* Only enters: fills c->who (used when a request fails before it touched the database). */
@@ -75,6 +78,10 @@ struct param {
 #define P_BOOL(v) ((struct param){ .kind = PARAM_BOOL, .i = (v) })
 #define P_DOUBLE(v) ((struct param){ .kind = PARAM_DOUBLE, .d = (v) })
 #define P_BYTES(v) ((struct param){ .kind = PARAM_BYTES, .s = (v) })      /* bytea, sent binary */
+
+/* The registered name and text, for tools and tests. */
+const char *db_stmt_name(enum stmt_id id);
+const char *db_stmt_sql(enum stmt_id id);
 
 /* Sends a statement inside db_tx; the result is fetched when first read. Never NULL (errors show in rows_next). */
 struct rows *db_send(struct ctx *c, enum stmt_id id, const struct param *params, size_t n);

@@ -1,0 +1,14 @@
+noinst_LIBRARIES += libdb.a
+libdb_a_SOURCES = \
+	src/db/db.h src/db/db_private.h src/db/errors.c src/db/pipeline.c src/db/pool.c \
+	src/db/rows.c src/db/stmt.c src/db/tx.c
+DB_LIBS = libdb.a $(BASE_LIBS) $(PQ_LIBS)
+
+# Statements: one header fragment of all query files. The list is a wildcard of make, so a new
+# file needs no edit here.
+STMT_FILES = $(sort $(wildcard $(top_srcdir)/sql/queries/*.sql))
+EXTRA_DIST += scripts/stmt.awk sql/queries
+BUILT_SOURCES += src/db/stmt.def
+CLEANFILES += src/db/stmt.def
+src/db/stmt.def: $(STMT_FILES) $(top_srcdir)/scripts/stmt.awk
+	$(AM_V_GEN)$(MKDIR_P) src/db && LC_ALL=C $(AWK) -f $(top_srcdir)/scripts/stmt.awk $(STMT_FILES) >$@.tmp && mv $@.tmp $@
