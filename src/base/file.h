@@ -1,0 +1,15 @@
+/*
+ * file: whole files into memory, with a limit.
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "arena.h"
+
+/*
+ * The bytes of a regular file of at most `max` bytes, NUL-terminated in the arena. STR_NULL with errno set
+ * if it cannot be had (EFBIG: too large, EINVAL: no regular file).
+ */
+struct str file_read(struct arena *a, const char *path, size_t max);
+
+#endif
