@@ -9,7 +9,10 @@
 
 #include "base/ctx.h"
 #include "base/json.h"
+#include "base/vec.h"
 #include "loop/loop.h"
+
+#include <math.h>
 
 struct llm;
 
@@ -26,8 +29,12 @@ void llm_destroy(struct llm **m);
 struct llm_message {
 	const char *role;                   /* system | user | assistant | tool */
 	struct str content;
-	struct str name;                    /* absent = none */
-	struct json *extra;                 /* further members (tool_calls …) or NULL */
+	struct str name;                    /* absent = none; characters the wire refuses are replaced */
+	bool prefill;                       /* last message: the beginning of the reply, to be carried on */
+	struct str reasoning;               /* assistant: goes back only to models that want it */
+	const struct json *tool_calls;      /* assistant: [{id, name, arguments}] as in llm_result, or NULL */
+	struct str tool_call_id;            /* tool: which call this answers */
+	const struct json *extra;           /* further members, copied as they are, or NULL */
 };
 
 struct llm_params {
@@ -39,6 +46,11 @@ struct llm_params {
 	const struct json *extra;           /* members merged into the body last; NULL = none */
 };
 
+/* Nothing sent: where every caller starts. */
+#define LLM_PARAMS_NONE \
+	((struct llm_params){ .temperature = NAN, .top_p = NAN, .frequency_penalty = NAN, .presence_penalty = NAN, \
+	    .min_p = NAN, .repetition_penalty = NAN, .top_a = NAN, .top_k = -1, .max_tokens = -1, .seed = -1 })
+
 struct llm_request {
 	const char *provider;               /* "echo", "openai-compatible" … row of llm_providers */
 	const char *dialect;                /* "chat_completions" …; NULL = the provider's default */
@@ -46,25 +58,59 @@ struct llm_request {
 	const struct llm_message *messages;
 	size_t message_n;
 	struct llm_params params;
-	const struct json *tools;           /* NULL = none */
+	const struct json *tools;           /* [{name, description, parameters}]; NULL = none */
 	bool stream;                        /* ask the provider for a stream */
+	const struct json *caps;            /* overrides of the model's capability row (models.md C); NULL = none */
+	bool think_off;                     /* leave think tags in the text */
+	bool think_open;                    /* the server's prompt template has opened the think block already */
+	int idle_ms, total_ms;              /* this call's own; 0 = the configured ones */
 };
 
-/* Text as it comes, whole UTF-8 characters, on the loop thread. */
+/*
+ * Text as it comes, whole UTF-8 characters, on the loop thread. `retract`: all content so far was reasoning (a closing
+ * think tag came whose opener was in the prompt); NULL = not interested.
+ */
 struct llm_sink {
 	void (*text)(void *arg, bool reasoning, struct str delta);
+	void (*retract)(void *arg);
 	void *arg;
 };
 
+/* -1 = not told. `prompt` includes cached tokens, `completion` includes reasoning. */
 struct llm_usage {
-	int64_t prompt, completion, total, reasoning, cached; /* -1 = not told */
+	int64_t prompt, completion, total, reasoning, cached, cache_write;
+};
+
+enum llm_error_kind {
+	LLM_OK, LLM_AUTH, LLM_PERMISSION, LLM_QUOTA, LLM_NOT_FOUND, LLM_INVALID_REQUEST, LLM_CONTEXT_OVERFLOW,
+	LLM_TOO_LARGE, LLM_RATE_LIMIT, LLM_OVERLOADED, LLM_SERVER, LLM_TIMEOUT, LLM_CONFLICT, LLM_NETWORK,
+	LLM_PROTOCOL, LLM_CONTENT_FILTER, LLM_EMPTY, LLM_MALFORMED_TOOL_CALL, LLM_CANCELLED, LLM_ERROR__COUNT
+};
+const char *llm_error_kind_name(enum llm_error_kind k); /* "auth", "rate_limit", … */
+
+/* Why a call failed (models.md A9). Retry only before the first text and as often as the profile allows. */
+struct llm_error {
+	enum llm_error_kind kind;
+	int status;                         /* HTTP status of the answer; 0 = there was none, or it came inside a stream */
+	const char *code, *message;         /* the server's; NULL and "" if it said none */
+	bool retryable;
+	int64_t retry_after_ms;             /* -1 = not told */
+};
+
+/* What had to be changed in a request or was odd in an answer: codes such as "param_dropped:stop". */
+struct llm_warnings {
+	VEC(const char *) list;             /* no code twice */
 };
 
 struct llm_result {
 	struct str text, reasoning;         /* in the ctx's arena */
 	const char *finish_reason;          /* "stop", "length", "tool_calls", "content_filter"; NULL = not told */
 	struct llm_usage usage;
-	struct json *tool_calls;            /* array or NULL */
+	const char *finish_raw;             /* the server's own word */
+	struct json *tool_calls;            /* [{id, name, arguments, invalid?}] or NULL; NULL after an error */
+	struct json *blobs;                 /* opaque items to send back unchanged to the same model; NULL = none */
+	struct llm_warnings warnings;
+	struct llm_error error;
 	const char *model;                  /* as the provider named it; NULL */
 	const char *response_id;
 	bool truncated;                     /* the stream ended without its terminator but with a finish reason or text */
@@ -74,8 +120,9 @@ struct llm_result {
 struct llm_call;
 
 /*
- * Begins a call. Never NULL: what fails at once (bad URL, refused address) shows in llm_wait. The request's strings and
- * the body that is built live in c's arena until the call ends.
+ * Begins a call; resolves the host first (may block as long as the resolver does). Never NULL: what fails at once (bad
+ * URL, refused address) shows in llm_wait. The call keeps its own copy of all it needs: the request and c's arena may
+ * be dropped or rewound as soon as this has returned. The body's memory is given back once it has been sent.
  */
 struct llm_call *llm_begin(struct llm *m, struct ctx *c, const struct llm_request *q, const struct llm_sink *sink);
 /*
@@ -86,13 +133,16 @@ struct llm_call *llm_begin(struct llm *m, struct ctx *c, const struct llm_reques
 int llm_wait(struct llm_call *call, struct llm_result *out);
 void llm_cancel(struct llm_call *call, const char *why);   /* any thread, before llm_wait has returned */
 
-/* The outgoing body as JSON: pure; used by the call, by dry-run and by the vectors. */
-struct json *llm_body(struct arena *a, const struct llm_request *q);
+/* The outgoing body as JSON, in a's life: pure; used by the call, by dry-run and by the vectors. warnings may be NULL. */
+struct json *llm_body(struct arena *a, const struct llm_request *q, struct llm_warnings *warnings);
 
 /* Checks a base URL's form and, resolving it, every address; -1 records ERR_INVALID `ssrf_blocked` or `invalid_url`. */
 int llm_check_url(struct ctx *c, const struct llm_conf *conf, const char *url);
 
-/* One bounded GET or POST over the same loop and address rules (JWKS, model lists): body in the arena. */
+/*
+ * One GET over the same loop and address rules (JWKS, model lists); bearer may be NULL. The body goes to *body_out in
+ * c's arena; more than max bytes, a status other than 200 or a redirect is ERR_UPSTREAM.
+ */
 int llm_fetch(struct llm *m, struct ctx *c, const char *url, const char *bearer, size_t max, struct str *body_out);
 
 #endif
