@@ -10,10 +10,26 @@ libbase_a_SOURCES = \
 	src/base/vec.c src/base/vec.h
 
 if HAVE_CMOCKA
-BASE_TESTS = base_json base_tm
-check_PROGRAMS += $(BASE_TESTS)
-base_json_SOURCES = tests/unit/base_json.c
-base_json_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
-base_tm_SOURCES = tests/unit/base_tm.c
-base_tm_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
+check_PROGRAMS += \
+	tests/unit/base_json.t tests/unit/base_mem.t tests/unit/base_text.t tests/unit/base_tm.t \
+	tests/unit/base_misc.t tests/unit/base_conf.t
+tests_unit_base_json_t_SOURCES = tests/unit/base_json.c
+tests_unit_base_json_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
+tests_unit_base_mem_t_SOURCES = tests/unit/base_mem.c
+tests_unit_base_mem_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
+tests_unit_base_text_t_SOURCES = tests/unit/base_text.c
+tests_unit_base_text_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
+tests_unit_base_tm_t_SOURCES = tests/unit/base_tm.c
+tests_unit_base_tm_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
+tests_unit_base_misc_t_SOURCES = tests/unit/base_misc.c
+tests_unit_base_misc_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
+tests_unit_base_conf_t_SOURCES = tests/unit/base_conf.c
+tests_unit_base_conf_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
+endif
+
+if FUZZERS
+noinst_PROGRAMS += tests/fuzz/json
+tests_fuzz_json_SOURCES = tests/fuzz/json.c
+tests_fuzz_json_LDADD = $(BASE_LIBS)
+tests_fuzz_json_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
 endif

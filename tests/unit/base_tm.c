@@ -210,8 +210,8 @@ static void
 put_header(struct sb *s, uint32_t leap, uint32_t time, uint32_t type, uint32_t chars)
 {
 	sb_adds(s, "TZif2");
-	put_be(s, 0, 15);
-	put_be(s, 0, 8);
+	for (int i = 0; i < 15 + 8; i++) /* reserved, and two counts we do not use */
+		sb_addc(s, '\0');
 	put_be(s, leap, 4);
 	put_be(s, time, 4);
 	put_be(s, type, 4);
