@@ -1,0 +1,83 @@
+-- Runs as people and the system see them.
+
+-- name: run_of_floor
+SELECT f.id, f.state, r.id, r.type, r.state, r.phase, r.phase_seq, r.attempt_no, r.started_at, r.updated_at, r.completed_at, r.error, r.verifier,
+       (SELECT string_agg(t.text, '' ORDER BY t.at) FROM run_text t WHERE t.account_no = acct() AND t.run_no = r.no)
+  FROM floor f
+  LEFT JOIN LATERAL (SELECT * FROM run r WHERE r.account_no = acct() AND r.floor_no = f.no ORDER BY r.no DESC LIMIT 1) r ON true
+ WHERE f.account_no = acct() AND f.id = $1;
+
+-- name: run_active_of_session
+SELECT s.id, b.id, r.id, r.type, r.phase, r.updated_at, f.id
+  FROM session s
+  LEFT JOIN run r ON r.account_no = acct() AND r.session_no = s.no AND r.state = 'running'
+  LEFT JOIN branch b ON b.account_no = acct() AND b.no = r.branch_no
+  LEFT JOIN floor f ON f.account_no = acct() AND f.no = r.floor_no
+ WHERE s.account_no = acct() AND s.id = $1 AND s.deleted_at IS NULL
+ ORDER BY r.no DESC NULLS LAST LIMIT 1;
+
+-- name: run_idle_of_session
+-- The branch that was used last, when nothing runs.
+SELECT b.id, b.updated_at,
+       (SELECT f.id FROM floor f WHERE f.account_no = acct() AND f.segment_no = b.segs[cardinality(b.segs)] AND f.floor_seq = b.head_seq)
+  FROM branch b JOIN session s ON s.account_no = acct() AND s.no = b.session_no
+ WHERE b.account_no = acct() AND s.id = $1 ORDER BY b.updated_at DESC, b.no DESC LIMIT 1;
+
+-- name: floor_result
+SELECT f.id, f.state, p.id, m.id, m.content, p.summaries, p.usage, r.verifier, f.committed_at
+  FROM floor f
+  LEFT JOIN page p ON p.account_no = acct() AND p.floor_no = f.no AND p.kind = 'output' AND p.active
+  LEFT JOIN message m ON m.account_no = acct() AND m.page_no = p.no AND m.seq = 0
+  LEFT JOIN LATERAL (SELECT r.verifier FROM run r WHERE r.account_no = acct() AND r.floor_no = f.no AND r.state = 'completed' ORDER BY r.no DESC LIMIT 1) r ON true
+ WHERE f.account_no = acct() AND f.id = $1;
+
+-- name: run_persist
+-- scope: system
+-- New text of running generations and their leases, once a second for a whole process.
+-- $1 account numbers, $2 run numbers, $3 offsets, $4 texts, $5 lease until
+WITH live AS (
+	SELECT * FROM unnest($1::int[], $2::bigint[], $3::int[], $4::text[]) AS x (account_no, run_no, at, text)
+), lease AS (
+	UPDATE run SET lease_until = $5 FROM live WHERE run.account_no = live.account_no AND run.no = live.run_no AND run.state = 'running'
+	RETURNING run.account_no, run.no
+)
+INSERT INTO run_text (account_no, run_no, at, text)
+SELECT live.account_no, live.run_no, live.at, live.text FROM live JOIN lease ON lease.account_no = live.account_no AND lease.no = live.run_no
+ WHERE live.text <> '' ON CONFLICT DO NOTHING;
+
+-- name: run_sweep
+-- scope: system
+-- Generations whose worker is gone: the run fails, its floor fails, what had been said is kept on a failed page.
+-- $1 now, $2 error
+WITH dead AS (
+	SELECT r.account_no, r.no, r.floor_no FROM run r WHERE r.state = 'running' AND r.lease_until < $1 ORDER BY r.lease_until LIMIT 200 FOR UPDATE SKIP LOCKED
+), r AS (
+	UPDATE run SET state = 'failed', error = $2, updated_at = $1, completed_at = $1
+	  FROM dead WHERE run.account_no = dead.account_no AND run.no = dead.no RETURNING run.account_no, run.no, run.floor_no, run.id
+), f AS (
+	UPDATE floor SET state = 'failed', updated_at = $1 FROM r
+	 WHERE floor.account_no = r.account_no AND floor.no = r.floor_no AND floor.state = 'generating'
+	RETURNING floor.account_no, floor.no, floor.id, floor.session_no, floor.segment_no, floor.floor_seq
+), u AS (
+	UPDATE message SET active = false FROM f, page
+	 WHERE page.account_no = f.account_no AND page.floor_no = f.no AND message.account_no = f.account_no AND message.page_no = page.no AND message.active
+), t AS (
+	SELECT r.account_no, r.floor_no, r.id, string_agg(x.text, '' ORDER BY x.at) AS said
+	  FROM r JOIN run_text x ON x.account_no = r.account_no AND x.run_no = r.no GROUP BY 1, 2, 3
+), p AS (
+	INSERT INTO page (account_no, id, floor_no, kind, page_seq, active, state, error, created_at, updated_at)
+	SELECT t.account_no, 'f' || t.id, t.floor_no, 'output',
+	       1 + (SELECT coalesce(max(page_seq), 0) FROM page o WHERE o.account_no = t.account_no AND o.floor_no = t.floor_no), false, 'failed', $2, $1, $1
+	  FROM t RETURNING account_no, no, floor_no
+), m AS (
+	INSERT INTO message (account_no, id, page_no, segment_no, floor_seq, seq, active, role, content, source, created_at)
+	SELECT p.account_no, 'f' || t.id, p.no, f.segment_no, f.floor_seq, 0, false, 'assistant', t.said, 'model', $1
+	  FROM p JOIN t ON t.account_no = p.account_no AND t.floor_no = p.floor_no JOIN floor f ON f.account_no = p.account_no AND f.no = p.floor_no
+), x AS (
+	DELETE FROM run_text USING r WHERE run_text.account_no = r.account_no AND run_text.run_no = r.no
+), e AS (
+	INSERT INTO event (account_no, session_id, name, data, created_at)
+	SELECT f.account_no, (SELECT s.id FROM session s WHERE s.account_no = f.account_no AND s.no = f.session_no), n, json_build_object('floorId', f.id), $1
+	  FROM f, unnest(ARRAY['generation.failed', 'floor.stateChanged']) n
+)
+SELECT count(*) FROM r;

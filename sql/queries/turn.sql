@@ -1,0 +1,160 @@
+-- What a turn reads and writes. Two units: open (before the model) and commit (after it), or fail.
+
+-- name: turn_session
+-- Everything that one row can say: the session, its branch, the account's settings, what runs now.
+SELECT s.no, s.status, s.prompt_mode, s.model_provider, s.model_name, s.model_params, s.settings, s.policy, s.preset_choices,
+       s.preset_id, s.preset_version_id, s.worldbook_profile_id, s.worldbook_version_id, s.regex_profile_id,
+       s.regex_profile_version_id, s.deep_binding, s.character_id, s.character_version_id, s.character_doc, s.user_doc, s.user_name,
+       s.metadata, b.no, b.segs, b.his, b.head_seq, b.policy, a.settings,
+       (SELECT count(*) FROM run r WHERE r.account_no = acct() AND r.state = 'running'),
+       EXISTS (SELECT FROM run r WHERE r.account_no = acct() AND r.branch_no = b.no AND r.state = 'running'),
+       (SELECT f.id FROM floor f WHERE f.account_no = acct() AND f.segment_no = b.segs[cardinality(b.segs)] AND f.floor_seq = b.head_seq)
+  FROM session s
+  JOIN account a ON a.no = acct()
+  LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = s.no AND b.id = $2
+ WHERE s.account_no = acct() AND s.id = $1 AND s.deleted_at IS NULL;
+
+-- name: asset_resolve
+-- The version in force of an asset, or the pinned one; deleted assets keep answering (a missing one never breaks a turn).
+SELECT a.id, a.name, a.updated_at, a.deleted_at, v.no, v.id, v.version_no, v.content_hash
+  FROM asset a
+  JOIN asset_version v ON v.account_no = acct() AND v.asset_no = a.no
+   AND v.no = coalesce((SELECT p.no FROM asset_version p WHERE p.account_no = acct() AND p.id = $3 AND p.asset_no = a.no), a.head_no)
+ WHERE a.account_no = acct() AND a.kind = $1 AND a.id = $2;
+
+-- name: asset_version_doc
+-- A version's document: its body, and its entries joined by commas.
+SELECT d.body,
+       (SELECT string_agg(e.body, ',' ORDER BY u.i)
+          FROM unnest(v.parts) WITH ORDINALITY u (no, i)
+          JOIN document e ON e.account_no = acct() AND e.no = u.no)
+  FROM asset_version v
+  JOIN document d ON d.account_no = acct() AND d.no = v.body_no
+ WHERE v.account_no = acct() AND v.no = $1;
+
+-- name: message_range
+-- Messages that count, newest first, of one range of one segment.
+SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id
+  FROM message m
+ WHERE m.account_no = acct() AND m.segment_no = $1 AND m.active AND m.floor_seq > $2 AND m.floor_seq <= $3 AND NOT m.is_hidden
+ ORDER BY m.floor_seq DESC, m.seq DESC;
+
+-- name: lore_past_range
+-- What committed floors activated, newest first: the timed effects of lore are a function of it.
+SELECT f.floor_seq, t.activated
+  FROM floor f
+  JOIN page p ON p.account_no = acct() AND p.floor_no = f.no AND p.kind = 'output' AND p.active
+  JOIN turn_record t ON t.account_no = acct() AND t.page_no = p.no
+ WHERE f.account_no = acct() AND f.segment_no = $1 AND f.floor_seq > $2 AND f.floor_seq <= $3 AND f.state = 'committed'
+ ORDER BY f.floor_seq DESC;
+
+-- name: turn_variables
+-- All values that an assembly may read: global, of the chat, of the branch.
+SELECT v.scope, v.key, v.value
+  FROM variable v
+ WHERE v.account_no = acct()
+   AND ((v.scope = 'global' AND v.scope_no = 0) OR (v.scope = 'chat' AND v.scope_no = $1) OR (v.scope = 'branch' AND v.scope_no = $2));
+
+-- name: turn_open
+-- Floor, input page, the user's message as typed, the run; the branch's head moves to the new floor.
+-- $1 session no, $2 branch no, $3 segment, $4 floor number, $5 floor id, $6 branch id, $7 parent floor id, $8 page id,
+-- $9 message id, $10 text, $11 tokens, $12 run id, $13 type, $14 lease until, $15 worker, $16 on_disconnect, $17 config, $18 now
+WITH b AS (
+	UPDATE branch SET head_seq = $4, his[cardinality(his)] = $4, updated_at = $18
+	 WHERE account_no = acct() AND no = $2 AND head_seq = $4 - 1 RETURNING no
+), f AS (
+	INSERT INTO floor (id, session_no, segment_no, floor_seq, branch_id, parent_id, state, created_at, updated_at)
+	SELECT $5, $1, $3, $4, $6, $7, 'generating', $18, $18 FROM b RETURNING no
+), p AS (
+	INSERT INTO page (id, floor_no, kind, page_seq, active, created_at, updated_at)
+	SELECT $8, f.no, 'input', 0, true, $18, $18 FROM f RETURNING no
+), m AS (
+	INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, source, token_count, created_at)
+	SELECT $9, p.no, $3, $4, 0, true, 'user', $10, 'api', $11, $18 FROM p RETURNING no
+), s AS (
+	UPDATE session SET updated_at = $18 WHERE account_no = acct() AND no = $1
+)
+INSERT INTO run (id, session_no, branch_no, floor_no, type, state, phase, lease_until, worker, on_disconnect, config, started_at, updated_at)
+SELECT $12, $1, $2, f.no, $13, 'running', 'input_recorded', $14, $15, $16, $17, $18, $18 FROM f, m
+RETURNING no, floor_no, (SELECT no FROM m);
+
+-- name: turn_commit
+-- All of it or nothing. $1 branch no, $2 floor number, $3 run no, $4 floor no, $5 page id, $6 segment, $7 message id, $8 text,
+-- $9 persisted text or null, $10 tokens, $11 reasoning, $12 summaries, $13 usage, $14 finish reason, $15 model, $16 token_in, $17 token_out,
+-- $18 now, $19 phase_seq, $20 user message no, $21 its stored text or null, $22 its tokens, $23 session id, $24 page number
+WITH r AS (
+	UPDATE run SET state = 'completed', phase = 'transaction_committed', phase_seq = $19, updated_at = $18, completed_at = $18
+	 WHERE account_no = acct() AND no = $3 AND state = 'running' RETURNING no
+), b AS (
+	UPDATE branch SET revision = revision + 1, updated_at = $18
+	  FROM r WHERE account_no = acct() AND branch.no = $1 AND head_seq = $2 RETURNING branch.no
+), f AS (
+	UPDATE floor SET state = 'committed', token_in = $16, token_out = $17, committed_at = $18, updated_at = $18
+	  FROM b WHERE account_no = acct() AND floor.no = $4 AND state = 'generating' RETURNING floor.no, floor.id
+), p AS (
+	INSERT INTO page (id, floor_no, kind, page_seq, active, reasoning, summaries, usage, finish_reason, model, created_at, updated_at)
+	SELECT $5, f.no, 'output', $24, true, $11, $12, $13, $14, $15, $18, $18 FROM f RETURNING no
+), m AS (
+	INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, sent, source, token_count, created_at)
+	SELECT $7, p.no, $6, $2, 0, true, 'assistant', $8, $9, 'model', $10, $18 FROM p
+), u AS (
+	UPDATE message SET sent = $21, token_count = $22 FROM f
+	 WHERE account_no = acct() AND message.no = $20 AND (sent IS DISTINCT FROM $21 OR token_count <> $22)
+), x AS (
+	DELETE FROM run_text WHERE account_no = acct() AND run_no = $3
+), e AS (
+	INSERT INTO event (session_id, name, data, created_at)
+	SELECT $23, n, json_build_object('floorId', f.id, 'runId', $3), $18
+	  FROM f, unnest(ARRAY['generation.completed', 'floor.stateChanged', 'floor.committed']) n
+)
+SELECT p.no FROM p;
+
+-- name: turn_record
+INSERT INTO turn_record (page_no, preset_version, worldbook_versions, regex_versions, character_doc, user_doc, seed, clock, prompt_mode,
+	policy, activated, prompt_digest, token_estimate, snapshot, explain, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
+
+-- name: turn_writes
+-- Staged macro writes in order, last per key wins for the value, each one a row of the log. $1 = [{n,id,scope,scope_no,scope_id,key,value|null}].
+WITH w AS (
+	SELECT * FROM json_to_recordset($1) AS x (n int, id text, scope text, scope_no bigint, scope_id text, key text, value text)
+), l AS (
+	INSERT INTO var_change (id, session_no, segment_no, floor_seq, page_no, scope, scope_no, key, new_value, source, created_at)
+	SELECT w.id, $2, $3, $4, $5, w.scope, w.scope_no, w.key, w.value, 'macro', $6 FROM w ORDER BY w.n
+), final AS (
+	SELECT DISTINCT ON (scope, scope_no, key) * FROM w ORDER BY scope, scope_no, key, n DESC
+), d AS (
+	DELETE FROM variable v USING final WHERE v.account_no = acct() AND v.scope = final.scope AND v.scope_no = final.scope_no
+	   AND v.key = final.key AND final.value IS NULL
+)
+INSERT INTO variable (id, scope, scope_no, scope_id, session_no, branch_id, key, value, updated_at)
+SELECT id, scope, scope_no, scope_id, CASE scope WHEN 'global' THEN NULL ELSE $2 END, CASE scope WHEN 'branch' THEN $7 END, key, value, $6
+  FROM final WHERE value IS NOT NULL ORDER BY scope, scope_no, key
+    ON CONFLICT ON CONSTRAINT variable_key DO UPDATE SET value = EXCLUDED.value, revision = variable.revision + 1, updated_at = EXCLUDED.updated_at;
+
+-- name: turn_fail
+-- The run ends; a floor that was being made fails with it, its message no longer counts; what had been said is kept on a failed page.
+-- $1 run no, $2 floor no, $3 state (failed | cancelled), $4 error, $5 now, $6 phase_seq, $7 page id, $8 partial text, $9 message id, $10 segment, $11 floor number, $12 session id
+WITH r AS (
+	UPDATE run SET state = $3, error = $4, phase_seq = $6, updated_at = $5, completed_at = $5
+	 WHERE account_no = acct() AND no = $1 AND state = 'running' RETURNING no
+), f AS (
+	UPDATE floor SET state = 'failed', updated_at = $5 FROM r
+	 WHERE account_no = acct() AND floor.no = $2 AND state = 'generating' RETURNING floor.no, floor.id
+), u AS (
+	UPDATE message SET active = false FROM f, page
+	 WHERE message.account_no = acct() AND page.account_no = acct() AND page.floor_no = f.no AND message.page_no = page.no AND message.active
+), p AS (
+	INSERT INTO page (id, floor_no, kind, page_seq, active, state, error, created_at, updated_at)
+	SELECT $7, $2, 'output', 1 + (SELECT coalesce(max(page_seq), 0) FROM page WHERE account_no = acct() AND floor_no = $2), false, 'failed', $4, $5, $5 FROM r
+	 WHERE $8::text <> '' RETURNING no
+), m AS (
+	INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, source, created_at)
+	SELECT $9, p.no, $10, $11, 0, false, 'assistant', $8, 'model', $5 FROM p
+), x AS (
+	DELETE FROM run_text WHERE account_no = acct() AND run_no = $1
+), e AS (
+	INSERT INTO event (session_id, name, data, created_at)
+	SELECT $12, n, json_build_object('floorId', f.id, 'runId', $1), $5 FROM f, unnest(ARRAY['generation.failed', 'floor.stateChanged']) n
+)
+SELECT no FROM r;

@@ -1,0 +1,75 @@
+/*
+ * turn: one exchange with the model, from the user's message to the committed reply. Straight
+ * code on the request thread: open (transaction 1: floor, message, run) → assemble (pure) →
+ * model (the loop relays, the thread sleeps) → commit (transaction 2), or fail. No transaction
+ * spans the model call and no connection is held across it. Knows no HTTP and no FastCGI: what a
+ * turn says goes to its stream; who reads that is not its business.
+ */
+#ifndef TURN_TURN_H
+#define TURN_TURN_H
+
+#include "base/json.h"
+#include "base/sb.h"
+#include "db/db.h"
+#include "llm/llm.h"
+#include "prompt/prompt.h"
+#include "stream/stream.h"
+
+struct turns_conf {
+	struct loop *loop;
+	struct db *db_sys;            /* persister and sweeper */
+	struct llm *llm;
+	const char *worker;           /* <host>/<generation>-<slot> */
+	/* The operator's model, where a session names none. */
+	const char *provider, *base_url, *api_key, *model;
+	int64_t context_tokens, reply_tokens; /* where neither preset nor request says */
+	int account_streams_max;      /* running turns of one account; 0 = no limit */
+	size_t cache_bytes;           /* compiled assets of this process */
+	int lease_ms;                 /* of a run; renewed every second */
+};
+
+struct turns;
+
+/* The process's side: running turns, persister and sweeper thread, cache of compiled assets. */
+struct turns *turns_create(struct arena *a, const struct turns_conf *conf);
+int turns_start(struct turns *p);        /* after the fork: starts the persister; -1 with errno */
+void turns_stop(struct turns *p);        /* last persisting round, joins the thread */
+/* Drain is over: cancels every running turn (their floors fail with what was said). */
+void turns_cancel_all(struct turns *p, const char *why);
+
+enum turn_type { TURN_RESPOND, TURN_REGENERATE, TURN_RETRY, TURN_EDIT, TURN_TYPE__COUNT };
+
+struct turn_request {
+	enum turn_type type;
+	struct str session_id;
+	struct str branch_id;         /* absent = main */
+	struct str message;
+	const struct json *body;      /* validated: generation_params, structure, delivery, debug_options, prompt_intent … */
+	bool stream;                  /* events are read while it runs */
+	bool on_disconnect_continue;
+};
+
+struct turn;
+
+/*
+ * Transaction 1. NULL with the error recorded: ERR_NOT_FOUND session or branch, ERR_CONFLICT
+ * session_archived | generation_conflict, ERR_RATE account_streams_exceeded, ERR_INVALID. Lives in c->a.
+ */
+struct turn *turn_open(struct turns *p, struct ctx *c, const struct turn_request *q);
+struct stream *turn_stream(struct turn *t);
+/* The last reader has left: cancels the model call if the turn's policy says so. Any thread, until turn_run has returned. */
+void turn_reader_left(void *turn);
+/*
+ * To the commit. 0: `answer` is the JSON of the wire's respond answer (and of `done`); -1: the error is recorded, the
+ * floor has failed. In both cases the stream has been finished.
+ */
+int turn_run(struct turn *t, struct sb *answer);
+
+/* Assembles without writing anything: the JSON of respond/dry-run. */
+int turn_dry_run(struct turns *p, struct ctx *c, const struct turn_request *q, struct sb *answer);
+
+/* The record of a run as the wire shows it; columns of the query run_of_floor from `first` (run id) on. */
+void run_print(struct sb *out, const struct rows *rs, int first, struct str floor_id, struct str partial);
+const char *run_public_phase(struct str phase);
+
+#endif
