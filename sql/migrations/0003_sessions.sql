@@ -143,6 +143,7 @@ CREATE TABLE tavern.message (
 	name text,                              -- who speaks, in group sessions and imported chats
 	content text COMPRESSION lz4 NOT NULL,  -- as typed or as the model said it, summary tags taken out
 	sent text COMPRESSION lz4,              -- what persist regexes and message macros made of it; NULL = the same
+	rolls json,                             -- results of chance macros: rolled once, when first sent
 	content_format text NOT NULL DEFAULT 'text' CHECK (content_format IN ('text', 'markdown', 'json')),
 	source text,
 	token_count int NOT NULL DEFAULT 0,     -- of what is sent

@@ -34,7 +34,7 @@ SELECT d.body,
 
 -- name: message_range
 -- Messages that count, newest first, of one range of one segment.
-SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id
+SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id, m.rolls
   FROM message m
  WHERE m.account_no = acct() AND m.segment_no = $1 AND m.active AND m.floor_seq > $2 AND m.floor_seq <= $3 AND NOT m.is_hidden
  ORDER BY m.floor_seq DESC, m.seq DESC;
@@ -81,7 +81,7 @@ RETURNING no, floor_no, (SELECT no FROM m);
 -- name: turn_commit
 -- All of it or nothing. $1 branch no, $2 floor number, $3 run no, $4 floor no, $5 page id, $6 segment, $7 message id, $8 text,
 -- $9 persisted text or null, $10 tokens, $11 reasoning, $12 summaries, $13 usage, $14 finish reason, $15 model, $16 token_in, $17 token_out,
--- $18 now, $19 phase_seq, $20 user message no, $21 its stored text or null, $22 its tokens, $23 session id, $24 page number
+-- $18 now, $19 phase_seq, $20 session id, $21 page number
 WITH r AS (
 	UPDATE run SET state = 'completed', phase = 'transaction_committed', phase_seq = $19, updated_at = $18, completed_at = $18
 	 WHERE account_no = acct() AND no = $3 AND state = 'running' RETURNING no
@@ -93,21 +93,24 @@ WITH r AS (
 	  FROM b WHERE account_no = acct() AND floor.no = $4 AND state = 'generating' RETURNING floor.no, floor.id
 ), p AS (
 	INSERT INTO page (id, floor_no, kind, page_seq, active, reasoning, summaries, usage, finish_reason, model, created_at, updated_at)
-	SELECT $5, f.no, 'output', $24, true, $11, $12, $13, $14, $15, $18, $18 FROM f RETURNING no
+	SELECT $5, f.no, 'output', $21, true, $11, $12, $13, $14, $15, $18, $18 FROM f RETURNING no
 ), m AS (
 	INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, sent, source, token_count, created_at)
 	SELECT $7, p.no, $6, $2, 0, true, 'assistant', $8, $9, 'model', $10, $18 FROM p
-), u AS (
-	UPDATE message SET sent = $21, token_count = $22 FROM f
-	 WHERE account_no = acct() AND message.no = $20 AND (sent IS DISTINCT FROM $21 OR token_count <> $22)
 ), x AS (
 	DELETE FROM run_text WHERE account_no = acct() AND run_no = $3
 ), e AS (
 	INSERT INTO event (session_id, name, data, created_at)
-	SELECT $23, n, json_build_object('floorId', f.id, 'runId', $3), $18
+	SELECT $20, n, json_build_object('floorId', f.id, 'runId', $3), $18
 	  FROM f, unnest(ARRAY['generation.completed', 'floor.stateChanged', 'floor.committed']) n
 )
 SELECT p.no FROM p;
+
+-- name: turn_stored
+-- What the assembly made of messages when they were first sent, kept beside them. $1 = [{no,sent,tokens,rolls}].
+UPDATE message m SET sent = x.sent, token_count = x.tokens, rolls = x.rolls
+  FROM json_to_recordset($1) AS x (no bigint, sent text, tokens int, rolls json)
+ WHERE m.account_no = acct() AND m.no = x.no;
 
 -- name: turn_record
 INSERT INTO turn_record (page_no, preset_version, worldbook_versions, regex_versions, character_doc, user_doc, seed, clock, prompt_mode,

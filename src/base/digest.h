@@ -1,0 +1,19 @@
+/*
+ * digest: SHA-256 and its hex, the name of content everywhere (documents, prompts, request hashes).
+ */
+#ifndef BASE_DIGEST_H
+#define BASE_DIGEST_H
+
+#include "arena.h"
+
+#define DIGEST_BYTES 32
+
+struct digest {
+	uint8_t b[DIGEST_BYTES];
+};
+
+struct digest digest_sha256(struct str s);
+struct str digest_hex(struct arena *a, const struct digest *d); /* 64 lower-case digits */
+struct str hex_encode(struct arena *a, const void *p, size_t n);
+
+#endif

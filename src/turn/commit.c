@@ -1,0 +1,222 @@
+/*
+ * commit: what a turn writes. Each function is one unit inside db_tx and may run twice (retry
+ * after a serialization failure), so it only reads the turn.
+ */
+#include "turn/turn_private.h"
+
+static const char *const types[TURN_TYPE__COUNT] = { "respond", "regenerate_page", "retry_turn", "edit_and_regenerate" };
+
+static int
+lost(struct ctx *c, int rc, const char *code, const char *message)
+{
+	return rc < 0 ? -1 : fail(c, ERR_CONFLICT, code, "%s", message);
+}
+
+/* Frozen configuration of the run: what is asked of whom, never secrets. */
+static struct str
+config_print(struct turn *t)
+{
+	struct sb sb = sb_new(t->c->a);
+
+	sb_adds(&sb, "{\"narrator\":{\"provider\":");
+	sb_add_json(&sb, str_c(t->llm.provider));
+	sb_adds(&sb, ",\"model\":");
+	sb_add_json(&sb, str_c(t->llm.model));
+	sb_adds(&sb, ",\"preset_version_id\":");
+	sb_add_json(&sb, t->s.preset.version_id);
+	sb_adds(&sb, "}}");
+	return sb_str(&sb);
+}
+
+int
+turn_record_open(struct ctx *c, void *arg)
+{
+	struct turn *t = arg;
+	struct rows *rs;
+	int rc;
+
+	rs = db_query(c, STMT_turn_open, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq),
+	    P_C(t->floor_id.s), P_STR(t->s.branch.id), P_STR(t->s.parent_floor_id), P_C(t->input_page.s), P_C(t->message_id.s),
+	    P_STR(t->q.message), P_INT((int64_t)token_count(t->tokens.encoding, t->q.message)), P_C(t->run_id.s), P_C(types[t->q.type]),
+	    P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker), P_C(t->continues ? "continue" : "abort"), P_STR(config_print(t)), P_INT(c->now));
+	rc = rows_next(rs);
+	if (rc <= 0)
+		return lost(c, rc, "generation_conflict", "the branch was changed by another request; read its head and try again");
+	t->run_no = row_int(rs, 0);
+	t->floor_no = row_int(rs, 1);
+	t->message_no = row_int(rs, 2);
+	return 0;
+}
+
+static struct str
+summaries_print(struct turn *t)
+{
+	struct sb sb = sb_new(t->c->a);
+
+	sb_addc(&sb, '[');
+	for (size_t i = 0; i < t->said.summaries.n; i++) {
+		sb_adds(&sb, i ? "," : "");
+		sb_add_json(&sb, t->said.summaries.v[i]);
+	}
+	sb_addc(&sb, ']');
+	return sb_str(&sb);
+}
+
+static struct str
+usage_print(struct turn *t)
+{
+	const struct llm_usage *u = &t->result.usage;
+
+	return str_c(arena_printf(t->c->a, "{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld}", (long long)u->prompt,
+	    (long long)u->completion, (long long)u->total));
+}
+
+/* Entries that the scan activated, as gather's past_read takes them. */
+static struct str
+activated_print(struct turn *t)
+{
+	const struct lore_past *p = &t->prompt->lore_past;
+	struct sb sb = sb_new(t->c->a);
+
+	sb_addf(&sb, "{\"messages\":%lld,\"entries\":[", (long long)p->messages);
+	for (size_t i = 0; i < p->n; i++) {
+		sb_adds(&sb, i ? ",{\"book\":" : "{\"book\":");
+		sb_add_json(&sb, p->v[i].book);
+		sb_addf(&sb, ",\"uid\":%lld,\"hash\":%lld,\"sticky\":%s,\"cooldown\":%s}", (long long)p->v[i].uid, (long long)p->v[i].hash,
+		    p->v[i].sticky_began ? "true" : "false", p->v[i].cooldown_began ? "true" : "false");
+	}
+	sb_adds(&sb, "]}");
+	return sb_str(&sb);
+}
+
+static struct str
+row_array(struct arena *a, int64_t row)
+{
+	return row ? str_c(arena_printf(a, "{%lld}", (long long)row)) : STR("{}");
+}
+
+static struct rows *
+record_send(struct ctx *c, struct turn *t, int64_t page_no)
+{
+	struct sb snapshot = sb_new(c->a);
+
+	turn_snapshot_print(&snapshot, t);
+	return db_query(c, STMT_turn_record, P_INT(page_no), t->s.preset.row ? P_INT(t->s.preset.row) : P_NULL,
+	    P_STR(row_array(c->a, t->s.worldbook.row)), P_STR(row_array(c->a, t->s.regex.row)),
+	    t->s.character_doc ? P_INT(t->s.character_doc) : P_NULL, t->s.user_doc ? P_INT(t->s.user_doc) : P_NULL, P_INT((int64_t)t->in.seed),
+	    P_INT(t->in.now), P_C(prompt_mode_name(t->s.mode)), P_STR(STR("{}")), P_STR(activated_print(t)), P_STR(t->digest),
+	    P_INT(t->prompt->tokens), P_STR(sb_str(&snapshot)), P_NULL, P_INT(c->now));
+}
+
+/* Staged macro writes: local ones to the branch, global ones to the account (decisions 8), in the order of evaluation. */
+static struct rows *
+writes_send(struct ctx *c, struct turn *t, int64_t page_no)
+{
+	const struct macro_result *m = t->prompt->macros;
+	struct sb sb;
+
+	if (m == NULL || m->writes.n == 0)
+		return NULL;
+	sb = sb_new(c->a);
+	for (size_t i = 0; i < m->writes.n; i++) {
+		const struct macro_write *w = &m->writes.v[i];
+		bool global = w->scope == MACRO_SCOPE_GLOBAL;
+		struct id id = id_new(c->now);
+
+		sb_addf(&sb, "%s{\"n\":%zu,\"id\":\"%s\",\"scope\":\"%s\",\"scope_no\":%lld,\"scope_id\":", i ? "," : "[", i, id.s,
+		    global ? "global" : "branch", (long long)(global ? 0 : t->s.branch_no));
+		sb_add_json(&sb, global ? STR("global") : str_c(arena_printf(c->a, "branch:%.*s:%.*s", STR_ARG(t->q.session_id), STR_ARG(t->s.branch.id))));
+		sb_adds(&sb, ",\"key\":");
+		sb_add_json(&sb, w->key);
+		sb_adds(&sb, ",\"value\":");
+		if (w->del)
+			sb_adds(&sb, "null");
+		else if (w->value.text.p) {
+			struct sb quoted = sb_new(c->a);
+
+			sb_add_json(&quoted, w->value.text); /* stored values are JSON texts: a text is a JSON string … */
+			sb_add_json(&sb, sb_str(&quoted));   /* … carried as a string of this array */
+		} else
+			sb_add_json(&sb, json_text(c->a, w->value.json));
+		sb_addc(&sb, '}');
+	}
+	sb_addc(&sb, ']');
+	return db_query(c, STMT_turn_writes, P_STR(sb_str(&sb)), P_INT(t->s.no), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq),
+	    P_INT(page_no), P_INT(c->now), P_STR(t->s.branch.id));
+}
+
+/* What the assembly made of messages that were sent for the first time; the new message's number is 0 there. */
+static struct rows *
+stored_send(struct ctx *c, struct turn *t)
+{
+	struct sb sb = sb_new(c->a);
+
+	for (size_t i = 0; i < t->prompt->nstored; i++) {
+		const struct prompt_stored *p = &t->prompt->stored[i];
+
+		sb_addf(&sb, "%s{\"no\":%lld,\"tokens\":%d,\"sent\":", i ? "," : "[", (long long)(p->no ? p->no : t->message_no), p->tokens);
+		sb_add_json(&sb, p->text);
+		sb_adds(&sb, ",\"rolls\":");
+		for (size_t k = 0; p->rolls && k < p->rolls->v.n; k++) {
+			sb_addf(&sb, "%s{\"at\":%u,\"text\":", k ? "," : "[", p->rolls->v.v[k].offset);
+			sb_add_json(&sb, p->rolls->v.v[k].text);
+			sb_addc(&sb, '}');
+		}
+		sb_adds(&sb, p->rolls && p->rolls->v.n ? "]}" : "null}");
+	}
+	if (sb.n == 0)
+		return NULL;
+	sb_addc(&sb, ']');
+	return db_query(c, STMT_turn_stored, P_STR(sb_str(&sb)));
+}
+
+int
+turn_record_commit(struct ctx *c, void *arg)
+{
+	struct turn *t = arg;
+	int64_t page_no;
+	struct str reply = t->stored_reply.p ? t->stored_reply : t->said.visible;
+	struct rows *rs, *record, *stored, *writes;
+	int rc;
+
+	c->now = tm_now();
+	rs = db_query(c, STMT_turn_commit, P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->run_no), P_INT(t->floor_no), P_C(t->output_page.s),
+	    P_INT(branch_own_segment(&t->s.branch)), P_C(t->output_message.s), P_STR(t->said.visible), P_STR(t->stored_reply),
+	    P_INT((int64_t)token_count(t->tokens.encoding, reply)), t->result.reasoning.n ? P_STR(t->result.reasoning) : P_NULL,
+	    P_STR(summaries_print(t)), P_STR(usage_print(t)), P_C(t->result.finish_reason), P_C(t->result.model ? t->result.model : t->llm.model),
+	    P_INT(t->result.usage.prompt), P_INT(t->result.usage.completion), P_INT(c->now), P_INT(t->phase_seq), P_STR(t->q.session_id),
+	    P_INT(1));
+	rc = rows_next(rs);
+	if (rc <= 0)
+		return lost(c, rc, "commit_conflict", "the turn's branch or run changed while the model was writing");
+	page_no = row_int(rs, 0);
+	record = record_send(c, t, page_no);
+	stored = stored_send(c, t);
+	writes = writes_send(c, t, page_no);
+	return rows_affected(record) < 0 || (stored && rows_affected(stored) < 0) || (writes && rows_affected(writes) < 0) ? -1 : 0;
+}
+
+static struct str
+error_print(struct ctx *c, const struct err *e)
+{
+	struct sb sb = sb_new(c->a);
+
+	sb_adds(&sb, "{\"code\":");
+	sb_add_json(&sb, str_c(e->code));
+	sb_adds(&sb, ",\"message\":");
+	sb_add_json(&sb, str_c(e->msg));
+	sb_addc(&sb, '}');
+	return sb_str(&sb);
+}
+
+int
+turn_record_fail(struct ctx *c, void *arg)
+{
+	struct turn *t = arg;
+	struct err why = t->why;
+	struct rows *rs = db_query(c, STMT_turn_fail, P_INT(t->run_no), P_INT(t->floor_no), P_C(why.kind == ERR_CANCELLED ? "cancelled" : "failed"),
+	    P_STR(error_print(c, &why)), P_INT(tm_now()), P_INT(t->phase_seq), P_C(t->output_page.s), P_STR(t->said.visible.p ? t->said.visible : STR("")),
+	    P_C(t->output_message.s), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq), P_STR(t->q.session_id));
+
+	return rows_next(rs) < 0 ? -1 : 0;
+}

@@ -1,0 +1,511 @@
+/*
+ * gather: the session, its branch, bound assets, history and variables, loaded for one assembly.
+ * Only what the budget can hold is read, newest first, with the token counts that were stored when
+ * the messages were written.
+ */
+#include "lore/book.h"
+#include "regex/script_file.h"
+#include "turn/turn_private.h"
+
+#include "base/map.h"
+
+#define FIRST_WINDOW 40 /* floors of the first history scan; doubled until the budget is full */
+
+static const struct json *
+json_column(struct turn *t, const struct rows *rs, int col)
+{
+	struct json_error err;
+	struct str text = row_str(rs, col);
+
+	return text.p ? json_read(t->c->a, text, LIM_JSON_DEPTH, &err) : NULL;
+}
+
+static int
+session_read(struct turn *t, struct rows *rs)
+{
+	struct turn_session *s = &t->s;
+	struct str mode;
+	int rc = rows_next(rs);
+
+	if (rc <= 0)
+		return rc < 0 ? -1 : fail(t->c, ERR_NOT_FOUND, "not_found", "session not found");
+	s->no = row_int(rs, 0);
+	s->status = row_str(rs, 1);
+	mode = row_str(rs, 2);
+	if (!prompt_mode_parse(mode, &s->mode))
+		return fail(t->c, ERR_INTERNAL, "internal_error", "stored prompt mode is unknown");
+	s->provider = row_str(rs, 3);
+	s->model = row_str(rs, 4);
+	s->model_params = json_column(t, rs, 5);
+	s->settings = json_column(t, rs, 6);
+	s->policy = json_column(t, rs, 7);
+	s->preset_choices = json_column(t, rs, 8);
+	s->preset.id = row_str(rs, 9);
+	s->preset_pin = row_str(rs, 10);
+	s->worldbook.id = row_str(rs, 11);
+	s->worldbook_pin = row_str(rs, 12);
+	s->regex.id = row_str(rs, 13);
+	s->regex_pin = row_str(rs, 14);
+	s->deep_binding = row_bool(rs, 15);
+	s->character_id = row_str(rs, 16);
+	s->character_version_id = row_str(rs, 17);
+	s->character_doc = row_int(rs, 18);
+	s->user_doc = row_int(rs, 19);
+	s->user_name = row_str(rs, 20);
+	s->metadata = json_column(t, rs, 21);
+	s->branch_policy = json_column(t, rs, 26);
+	s->account_settings = json_column(t, rs, 27);
+	s->running = row_int(rs, 28);
+	s->busy = row_bool(rs, 29);
+	s->parent_floor_id = row_str(rs, 30);
+	if (row_null(rs, 22))
+		return fail(t->c, ERR_NOT_FOUND, "branch_not_found", "branch \"%.*s\" does not exist in this session",
+		    STR_ARG(t->q.branch_id));
+	s->branch_no = row_int(rs, 22);
+	s->branch.no = s->branch_no;
+	s->branch.id = t->q.branch_id;
+	s->branch.head = (int32_t)row_int(rs, 25);
+	if (branch_read(t->c->a, &s->branch, row_str(rs, 23), row_str(rs, 24)) < 0)
+		return fail(t->c, ERR_INTERNAL, "internal_error", "stored branch ranges do not fit");
+	return 0;
+}
+
+/* ---- bound assets ---- */
+
+static struct rows *
+asset_ask(struct turn *t, const char *kind, struct str id, struct str pin)
+{
+	return id.p ? db_query(t->c, STMT_asset_resolve, P_C(kind), P_STR(id), P_STR(pin)) : NULL;
+}
+
+/* A missing or deleted asset never breaks a turn: it leaves row 0 and is traced. */
+static int
+asset_take(struct rows *rs, struct bound_asset *b)
+{
+	int rc;
+
+	if (rs == NULL)
+		return 0;
+	rc = rows_next(rs);
+	if (rc <= 0)
+		return rc;
+	if (!row_null(rs, 3))
+		return 0;
+	b->name = row_str(rs, 1);
+	b->updated_at = row_int(rs, 2);
+	b->row = row_int(rs, 4);
+	b->version_id = row_str(rs, 5);
+	b->version_no = row_int(rs, 6);
+	b->content_hash = row_str(rs, 7);
+	return 0;
+}
+
+/* The entries of a stored document back in their place. */
+static struct str
+document_join(struct arena *a, struct str body, struct str parts, const char *member)
+{
+	struct str hole = member[0] ? json_raw(body, member) : body;
+	struct sb sb = sb_new(a);
+
+	if (!hole.p || parts.n == 0)
+		return body;
+	sb_add(&sb, str_sub(body, 0, (size_t)(hole.p - body.p) + 1));
+	sb_add(&sb, parts);
+	sb_add(&sb, str_sub(body, (size_t)(hole.p - body.p) + 1, body.n));
+	return sb_str(&sb);
+}
+
+/* Parsed document of a version or of a snapshot document, in `tmp`; NULL if it cannot be read. */
+static struct json *
+version_json(struct turn *t, struct arena *tmp, int64_t row, const char *member)
+{
+	struct rows *rs = db_query(t->c, STMT_asset_version_doc, P_INT(row));
+	struct json_error err;
+
+	if (rows_next(rs) <= 0)
+		return NULL;
+	return json_read(tmp, document_join(tmp, row_str(rs, 0), row_str(rs, 1), member), LIM_JSON_DEPTH, &err);
+}
+
+static struct json *
+document_json(struct turn *t, struct arena *tmp, int64_t no)
+{
+	struct rows *rs = db_query(t->c, STMT_document_get, P_INT(no));
+	struct json_error err;
+
+	return rows_next(rs) > 0 ? json_read(tmp, row_str(rs, 0), LIM_JSON_DEPTH, &err) : NULL;
+}
+
+/* How each kind of cached asset is compiled from its document. */
+static const void *
+compile_preset(struct arena *own, const struct json *doc, size_t *outside)
+{
+	struct prompt_preset *p = prompt_preset_compile(own, doc);
+
+	*outside = prompt_preset_bytes(p);
+	return p;
+}
+
+static const void *
+compile_card(struct arena *own, const struct json *doc, size_t *outside)
+{
+	struct prompt_card *p = prompt_card_compile(own, doc);
+
+	*outside = prompt_card_bytes(p);
+	return p;
+}
+
+static const void *
+compile_persona(struct arena *own, const struct json *doc, size_t *outside)
+{
+	*outside = 0;
+	return prompt_persona_compile(own, doc);
+}
+
+static const void *
+compile_scripts(struct arena *own, const struct json *doc, size_t *outside)
+{
+	struct regex_set *s = regex_set_read(own, doc, REGEX_SOURCE_GLOBAL);
+
+	*outside = regex_set_bytes(s);
+	return s;
+}
+
+struct compiler {
+	const void *(*compile)(struct arena *own, const struct json *doc, size_t *outside);
+	const char *member; /* of a version: where its entries stand; NULL = the key is a document */
+};
+static const struct compiler compilers[CACHED__COUNT] = {
+	[CACHED_PRESET] = { compile_preset, "prompts" },
+	[CACHED_CARD] = { compile_card, NULL },
+	[CACHED_PERSONA] = { compile_persona, NULL },
+	[CACHED_SCRIPTS] = { compile_scripts, "" },
+};
+
+/* The compiled form of a version or document, from the cache or made now; NULL if key is 0 or the text is unreadable. */
+static const void *
+compiled(struct turn *t, enum cached_kind kind, int64_t key)
+{
+	const struct compiler *k = &compilers[kind];
+	const void *obj;
+	struct arena *own, *tmp;
+	struct json *doc;
+	size_t outside = 0;
+
+	if (key == 0)
+		return NULL;
+	obj = asset_cache_get(t->p->cache, t->c, kind, (uint64_t)key);
+	if (obj)
+		return obj;
+	tmp = arena_create("document", 0);
+	doc = k->member ? version_json(t, tmp, key, k->member) : document_json(t, tmp, key);
+	if (doc) {
+		own = arena_create("asset", 0);
+		obj = k->compile(own, doc, &outside);
+		obj = asset_cache_add(t->p->cache, t->c, kind, (uint64_t)key, own, obj, outside);
+	}
+	arena_destroy(&tmp);
+	return obj;
+}
+
+/* The books of a session compiled as one set, with books of its own so that it can outlive other entries. */
+struct cached_lore {
+	struct lore_set *set;
+	struct lore_bound bound[2];
+	size_t n;
+	bool has_worldbook;
+};
+
+static struct cached_lore *
+lore_compile(struct turn *t, struct arena *own, struct arena *tmp, size_t *outside)
+{
+	struct cached_lore *l = arena_new(own, struct cached_lore);
+	struct json *doc = t->s.worldbook.row ? version_json(t, tmp, t->s.worldbook.row, "entries") : NULL;
+
+	if (doc) {
+		l->bound[l->n++] = (struct lore_bound){ lore_book_read(own, t->s.worldbook.name, doc), LORE_CHAT };
+		l->has_worldbook = true;
+	}
+	doc = t->s.character_doc ? document_json(t, tmp, t->s.character_doc) : NULL;
+	if (json_get(json_get(doc, "data"), "character_book"))
+		l->bound[l->n++] = (struct lore_bound){ lore_book_read(own, t->card ? prompt_card_name(t->card) : STR(""),
+							    json_get(json_get(doc, "data"), "character_book")),
+			LORE_CHARACTER };
+	for (size_t i = 0; i < l->n; i++)
+		*outside += lore_book_bytes(l->bound[i].book);
+	if (l->n > 0) {
+		l->set = lore_set_compile(own, &(struct lore_binding){ .books = l->bound, .nbooks = l->n });
+		*outside += lore_set_bytes(l->set);
+	}
+	return l;
+}
+
+static const struct cached_lore *
+lore_compiled(struct turn *t)
+{
+	uint64_t parts[2] = { (uint64_t)t->s.worldbook.row, (uint64_t)t->s.character_doc };
+	uint64_t key = hash_bytes(0, parts, sizeof(parts));
+	const struct cached_lore *l = asset_cache_get(t->p->cache, t->c, CACHED_LORE_SET, key);
+	struct arena *own, *tmp;
+	size_t outside = 0;
+
+	if (l || (parts[0] | parts[1]) == 0)
+		return l;
+	tmp = arena_create("document", 0);
+	own = arena_create("lore", 0);
+	l = lore_compile(t, own, tmp, &outside);
+	l = asset_cache_add(t->p->cache, t->c, CACHED_LORE_SET, key, own, l, outside);
+	arena_destroy(&tmp);
+	return l;
+}
+
+static int
+assets_load(struct turn *t)
+{
+	const struct regex_set *sets[3];
+	const struct cached_lore *lore;
+	size_t n = 0;
+
+	t->in.preset = compiled(t, CACHED_PRESET, t->s.preset.row);
+	t->card = compiled(t, CACHED_CARD, t->s.character_doc);
+	t->in.persona = compiled(t, CACHED_PERSONA, t->s.user_doc);
+	sets[n] = compiled(t, CACHED_SCRIPTS, t->s.regex.row);
+	n += sets[n] != NULL;
+	sets[n] = t->in.preset ? prompt_preset_scripts(t->in.preset) : NULL;
+	n += sets[n] != NULL;
+	sets[n] = t->card ? prompt_card_scripts(t->card) : NULL;
+	n += sets[n] != NULL;
+	if (n > 0)
+		t->in.scripts = regex_set_join(t->c->a, sets, n);
+	lore = lore_compiled(t);
+	if (lore) {
+		t->in.lore = lore->set;
+		t->in.books = lore->bound;
+		t->in.nbooks = lore->has_worldbook ? 1 : 0;
+	}
+	if (t->card) {
+		t->in.cards = arena_copy(t->c->a, &t->card, sizeof(t->card));
+		t->in.ncards = 1;
+	}
+	return failed(t->c) ? -1 : 0;
+}
+
+/* ---- history ---- */
+
+static const struct {
+	const char *name;
+	enum prompt_role role;
+} roles[] = { { "user", PROMPT_USER }, { "assistant", PROMPT_ASSISTANT }, { "narrator", PROMPT_NARRATOR }, { "system", PROMPT_SYSTEM } };
+
+static enum prompt_role
+role_of(struct str name)
+{
+	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
+		if (str_is(name, roles[i].name))
+			return roles[i].role;
+	return PROMPT_SYSTEM;
+}
+
+struct history {
+	VEC(struct prompt_message) v; /* newest first */
+	int64_t tokens;
+};
+
+/* Kept chance results of a message (decisions 52): [{at,text}]. */
+static const struct macro_rolls *
+rolls_read(struct turn *t, const struct json *j)
+{
+	struct macro_rolls *r = arena_new(t->c->a, struct macro_rolls);
+
+	for (size_t i = 0; i < json_len(j); i++)
+		vec_push(t->c->a, &r->v,
+		    ((struct macro_roll){ (uint32_t)json_get_int(json_at(j, i), "at", 0), json_get_str(json_at(j, i), "text") }));
+	return r;
+}
+
+static int
+history_take(struct turn *t, struct history *h, struct rows *rs)
+{
+	int rc;
+
+	while ((rc = rows_next(rs)) > 0) {
+		struct prompt_message *m = vec_add(t->c->a, &h->v);
+
+		*m = (struct prompt_message){ .no = row_int(rs, 0), .floor_seq = (int32_t)row_int(rs, 1), .role = role_of(row_str(rs, 2)),
+			.name = row_str(rs, 3), .text = row_str(rs, 4), .stored = row_str(rs, 5), .tokens = (int32_t)row_int(rs, 6), .id = row_str(rs, 7),
+			.rolls = row_null(rs, 8) ? NULL : rolls_read(t, json_column(t, rs, 8)) };
+		h->tokens += m->tokens;
+	}
+	return rc;
+}
+
+/* Sends the scans of floors [from, to]; *rs_out of *n_out results, newest first. */
+static struct rows **
+history_ask(struct turn *t, int32_t from, int32_t to, size_t *n_out)
+{
+	struct branch_range *r = branch_window(t->c->a, &t->s.branch, from, to, n_out);
+	struct rows **rs = arena_array(t->c->a, struct rows *, *n_out + 1);
+
+	for (size_t i = 0; i < *n_out; i++)
+		rs[i] = db_query(t->c, STMT_message_range, P_INT(r[i].segment), P_INT(r[i].lo), P_INT(r[i].hi));
+	return rs;
+}
+
+static int64_t
+history_budget(const struct turn *t)
+{
+	int64_t context = t->in.max_context, reply = t->in.max_reply;
+
+	if (context == 0 && t->in.preset)
+		context = prompt_preset_context(t->in.preset);
+	if (reply == 0 && t->in.preset)
+		reply = prompt_preset_reply(t->in.preset);
+	if (context == 0)
+		context = t->p->conf.context_tokens;
+	return context > reply ? context - reply : context;
+}
+
+/* Further windows, each twice the last, until the budget is full or the story begins. */
+static int
+history_rest(struct turn *t, struct history *h, int32_t from)
+{
+	int64_t budget = history_budget(t);
+	int32_t width = FIRST_WINDOW;
+
+	while (from > 0 && h->tokens <= budget) {
+		int32_t to = from - 1;
+		struct rows **rs;
+		size_t n;
+
+		width *= 2;
+		from = to + 1 > width ? to + 1 - width : 0;
+		rs = history_ask(t, from, to, &n);
+		for (size_t i = 0; i < n; i++)
+			if (history_take(t, h, rs[i]) < 0)
+				return -1;
+	}
+	t->in.history_cut = from > 0;
+	return 0;
+}
+
+/* Oldest first, the new message last. */
+static void
+history_settle(struct turn *t, struct history *h)
+{
+	size_t n = h->v.n, extra = t->q.message.p ? 1 : 0;
+	struct prompt_message *v = arena_array(t->c->a, struct prompt_message, n + extra);
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = h->v.v[n - 1 - i];
+	if (extra)
+		v[n] = (struct prompt_message){ .role = PROMPT_USER, .text = t->q.message, .floor_seq = t->s.branch.head + 1, .tokens = -1, .id = str_c(t->message_id.s) };
+	t->in.history = v;
+	t->in.nhistory = n + extra;
+	/* Messages per floor are two but for the greeting; the exact number matters only to timed lore of long chats. */
+	t->in.chat_length = t->in.history_cut ? (int64_t)t->in.nhistory + 2 * (int64_t)(n ? v[0].floor_seq : 0) - 1 : (int64_t)t->in.nhistory;
+}
+
+/* ---- variables ---- */
+
+
+static int
+variables_take(struct turn *t, struct rows *rs)
+{
+	struct macro_layers *l = arena_new(t->c->a, struct macro_layers);
+	struct json *branch = json_object(t->c->a), *chat = json_object(t->c->a), *global = json_object(t->c->a);
+	struct json_error err;
+	int rc;
+
+	while ((rc = rows_next(rs)) > 0) {
+		struct str scope = row_str(rs, 0);
+		struct json *layer = str_is(scope, "branch") ? branch : str_is(scope, "chat") ? chat : global;
+
+		json_set_s(layer, row_str(rs, 1), json_read(t->c->a, row_str(rs, 2), LIM_JSON_DEPTH, &err));
+	}
+	l->branch = branch;
+	l->chat = chat;
+	l->global = global;
+	t->in.vars = macro_vars_layers(l);
+	return rc;
+}
+
+/* ---- timed lore ---- */
+
+/* What recent floors activated, from the array that commit stored: [{book, uid, hash, sticky, cooldown}], messages. */
+static struct lore_past
+past_read(struct arena *a, const struct json *j)
+{
+	const struct json *list = json_get(j, "entries");
+	size_t n = json_len(list);
+	struct lore_past_entry *v = arena_array(a, struct lore_past_entry, n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct json *e = json_at(list, i);
+
+		v[i] = (struct lore_past_entry){ .book = json_get_str(e, "book"), .uid = json_get_int(e, "uid", 0),
+			.hash = (uint64_t)json_get_int(e, "hash", 0), .sticky_began = json_get_bool(e, "sticky", false),
+			.cooldown_began = json_get_bool(e, "cooldown", false) };
+	}
+	return (struct lore_past){ .messages = json_get_int(j, "messages", 0), .v = v, .n = n };
+}
+
+static int
+timers_load(struct turn *t)
+{
+	int32_t horizon = t->in.lore ? lore_set_horizon(t->in.lore) : 0;
+	VEC(struct lore_past) newest_first = { 0 };
+	struct branch_range *r;
+	struct lore_past *floors;
+	struct rows **rs;
+	size_t n;
+
+	if (horizon <= 0)
+		return 0;
+	r = branch_window(t->c->a, &t->s.branch, t->s.branch.head - horizon + 1, t->s.branch.head, &n);
+	rs = arena_array(t->c->a, struct rows *, n + 1);
+	for (size_t i = 0; i < n; i++)
+		rs[i] = db_query(t->c, STMT_lore_past_range, P_INT(r[i].segment), P_INT(r[i].lo), P_INT(r[i].hi));
+	for (size_t i = 0; i < n; i++) {
+		int rc;
+
+		while ((rc = rows_next(rs[i])) > 0)
+			vec_push(t->c->a, &newest_first, past_read(t->c->a, json_column(t, rs[i], 1)));
+		if (rc < 0)
+			return -1;
+	}
+	floors = arena_array(t->c->a, struct lore_past, newest_first.n);
+	for (size_t i = 0; i < newest_first.n; i++)
+		floors[i] = newest_first.v[newest_first.n - 1 - i];
+	t->in.lore_timers = lore_timers_replay(t->c->a, t->in.lore, floors, newest_first.n);
+	return 0;
+}
+
+int
+turn_gather(struct ctx *c, void *arg)
+{
+	struct turn *t = arg;
+	struct turn_session *s = &t->s;
+	struct rows *preset, *worldbook, *regex, *vars, **hist;
+	struct history h = { 0 };
+	int32_t from;
+	size_t n;
+
+	if (session_read(t, db_query(c, STMT_turn_session, P_STR(t->q.session_id), P_STR(t->q.branch_id))) < 0)
+		return -1;
+	preset = asset_ask(t, "preset", s->preset.id, s->preset_pin);
+	worldbook = asset_ask(t, "worldbook", s->worldbook.id, s->worldbook_pin);
+	regex = asset_ask(t, "regex_profile", s->regex.id, s->regex_pin);
+	vars = db_query(c, STMT_turn_variables, P_INT(s->no), P_INT(s->branch_no));
+	from = s->branch.head + 1 > FIRST_WINDOW ? s->branch.head + 1 - FIRST_WINDOW : 0;
+	hist = history_ask(t, from, s->branch.head, &n);
+	if (asset_take(preset, &s->preset) < 0 || asset_take(worldbook, &s->worldbook) < 0 || asset_take(regex, &s->regex) < 0 ||
+	    variables_take(t, vars) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (history_take(t, &h, hist[i]) < 0)
+			return -1;
+	if (assets_load(t) < 0 || history_rest(t, &h, from) < 0 || timers_load(t) < 0)
+		return -1;
+	history_settle(t, &h);
+	return 0;
+}

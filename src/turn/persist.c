@@ -1,0 +1,188 @@
+/*
+ * persist: one thread per process. Every second it writes the new text of all running turns and
+ * renews their leases in one transaction; every fifth second it fails the runs whose lease has
+ * expired, whoever had them. So nothing is ever stuck, and what a crashed worker's turns had said
+ * is at most a second short.
+ */
+#include "turn/turn_private.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define ROUND_MS 1000
+#define SWEEP_ROUNDS 5
+#define PIECE_MAX (256u << 10) /* bytes of one turn's text per round */
+
+struct round {
+	struct turns *p;
+	struct sb accounts, runs, offsets, texts;
+	size_t n;
+};
+
+void
+turns_add(struct turns *p, struct turn *t)
+{
+	pthread_mutex_lock(&p->lock);
+	t->next = p->live;
+	if (p->live)
+		p->live->prev = t;
+	p->live = t;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void
+turns_remove(struct turns *p, struct turn *t)
+{
+	pthread_mutex_lock(&p->lock);
+	if (t->next)
+		t->next->prev = t->prev;
+	*(t->prev ? &t->prev->next : &p->live) = t->next;
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* As an element of a PostgreSQL array literal. */
+static void
+array_text(struct sb *sb, struct str s)
+{
+	sb_addc(sb, '"');
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '"' || s.p[i] == '\\')
+			sb_addc(sb, '\\');
+		sb_addc(sb, s.p[i]);
+	}
+	sb_addc(sb, '"');
+}
+
+/* With the lock: what each running turn has said since the last round. */
+static void
+round_collect(struct round *r, struct arena *a)
+{
+	char *buf = NULL;
+
+	r->n = 0;
+	for (struct turn *t = r->p->live; t; t = t->next, r->n++) {
+		const char *sep = r->n ? "," : "{";
+		size_t said = stream_text_len(t->stream, false), n = 0;
+
+		if (said > t->persisted) {
+			n = said - t->persisted < PIECE_MAX ? said - t->persisted : PIECE_MAX;
+			buf = arena_alloc(a, n);
+			n = stream_copy_text(t->stream, t->persisted, buf, n);
+			n = utf8_whole((struct str){ buf, n });
+		}
+		sb_addf(&r->accounts, "%s%d", sep, t->c->who.account_no);
+		sb_addf(&r->runs, "%s%lld", sep, (long long)t->run_no);
+		sb_addf(&r->offsets, "%s%zu", sep, t->persisted);
+		sb_adds(&r->texts, sep);
+		array_text(&r->texts, (struct str){ buf, n });
+		t->persisted += n;
+	}
+	sb_addc(&r->accounts, '}');
+	sb_addc(&r->runs, '}');
+	sb_addc(&r->offsets, '}');
+	sb_addc(&r->texts, '}');
+}
+
+static int
+round_write(struct ctx *c, void *arg)
+{
+	struct round *r = arg;
+
+	return db_exec(c, STMT_run_persist, P_STR(sb_str(&r->accounts)), P_STR(sb_str(&r->runs)), P_STR(sb_str(&r->offsets)), P_STR(sb_str(&r->texts)),
+		   P_INT(tm_now() + r->p->conf.lease_ms)) < 0
+	    ? -1
+	    : 0;
+}
+
+static int
+sweep(struct ctx *c, void *arg)
+{
+	struct rows *rs = db_query(c, STMT_run_sweep, P_INT(tm_now()),
+	    P_STR(STR("{\"code\":\"worker_lost\",\"message\":\"the process that was generating has ended; retry the floor\"}")));
+
+	(void)arg;
+	if (rows_next(rs) < 0)
+		return -1;
+	if (row_int(rs, 0) > 0)
+		log_warn("run.swept", "runs=%lld", (long long)row_int(rs, 0));
+	return 0;
+}
+
+static void
+round_run(struct turns *p, struct ctx *c, bool sweeping)
+{
+	struct round r = { .p = p, .accounts = sb_new(c->a), .runs = sb_new(c->a), .offsets = sb_new(c->a), .texts = sb_new(c->a) };
+
+	pthread_mutex_lock(&p->lock);
+	round_collect(&r, c->a);
+	pthread_mutex_unlock(&p->lock);
+	if ((r.n > 0 && db_tx(c, DB_SYSTEM, round_write, &r) < 0) || (sweeping && db_tx(c, DB_SYSTEM, sweep, NULL) < 0))
+		log_warn("persister.round_failed", "code=%s reason=%s", c->err.code ? c->err.code : "", c->err.log ? c->err.log : "");
+}
+
+static void *
+persister(void *arg)
+{
+	struct turns *p = arg;
+	struct ctx c = { .a = arena_create("persister", 0), .db = p->conf.db_sys };
+	unsigned rounds = 0;
+	struct timespec until;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->stop) {
+		int64_t at = tm_now() + ROUND_MS;
+
+		until = (struct timespec){ .tv_sec = at / 1000, .tv_nsec = at % 1000 * 1000000 };
+		while (!p->stop && pthread_cond_timedwait(&p->wake, &p->lock, &until) != ETIMEDOUT)
+			continue;
+		pthread_mutex_unlock(&p->lock);
+		c.now = tm_now();
+		round_run(p, &c, rounds++ % SWEEP_ROUNDS == 0);
+		err_clear(&c);
+		arena_reset(c.a);
+		pthread_mutex_lock(&p->lock);
+	}
+	pthread_mutex_unlock(&p->lock);
+	arena_destroy(&c.a);
+	return NULL;
+}
+
+struct turns *
+turns_create(struct arena *a, const struct turns_conf *conf)
+{
+	struct turns *p = arena_new(a, struct turns);
+
+	p->conf = *conf;
+	p->cache = asset_cache_create(a, conf->cache_bytes);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->wake, NULL);
+	return p;
+}
+
+int
+turns_start(struct turns *p)
+{
+	int rc = pthread_create(&p->persister, NULL, persister, p);
+
+	if (rc != 0) {
+		errno = rc;
+		return -1;
+	}
+	p->started = true;
+	return 0;
+}
+
+void
+turns_stop(struct turns *p)
+{
+	if (!p->started)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->stop = true;
+	pthread_cond_signal(&p->wake);
+	pthread_mutex_unlock(&p->lock);
+	pthread_join(p->persister, NULL);
+	p->started = false;
+}

@@ -1,0 +1,369 @@
+#include "turn/turn_private.h"
+
+#include "base/log.h"
+
+static const struct {
+	const char *name, *public_name;
+} phases[PHASE__COUNT] = {
+	[PHASE_INPUT_RECORDED] = { "input_recorded", "preparing" },
+	[PHASE_SEMANTIC_RESOLVED] = { "semantic_resolved", "preparing" },
+	[PHASE_PRECHECKED] = { "prechecked", "preparing" },
+	[PHASE_PROMPT_ASSEMBLED] = { "prompt_assembled", "preparing" },
+	[PHASE_PAGE_GENERATING] = { "page_generating", "generating" },
+	[PHASE_CANDIDATE_GENERATED] = { "candidate_generated", "generating" },
+	[PHASE_VERIFIER_CHECKED] = { "verifier_checked", "verifying" },
+	[PHASE_TRANSACTION_PREPARED] = { "transaction_prepared", "committing" },
+	[PHASE_TRANSACTION_COMMITTED] = { "transaction_committed", "committing" },
+	[PHASE_POST_COMMIT_SCHEDULED] = { "post_commit_scheduled", "post_processing" },
+};
+
+const char *
+run_public_phase(struct str phase)
+{
+	for (size_t i = 0; i < PHASE__COUNT; i++)
+		if (str_is(phase, phases[i].name))
+			return phases[i].public_name;
+	return "preparing";
+}
+
+/* ---- what readers are told ---- */
+
+static void
+say_run(struct turn *t, enum turn_phase phase, const char *status, const struct err *why)
+{
+	struct sb sb = sb_new(t->c->a);
+	int64_t now = tm_now();
+
+	t->phase = phase;
+	t->phase_seq++;
+	if (!t->q.stream)
+		return;
+	sb_addf(&sb,
+	    "{\"floor_id\":\"%s\",\"run_id\":\"%s\",\"run_type\":\"respond\",\"status\":\"%s\",\"phase\":\"%s\",\"public_phase\":\"%s\","
+	    "\"phase_seq\":%d,\"attempt_no\":1,\"started_at\":%lld,\"updated_at\":%lld,\"completed_at\":",
+	    t->floor_id.s, t->run_id.s, status, phases[phase].name, phases[phase].public_name, t->phase_seq, (long long)t->started_at,
+	    (long long)now);
+	if (strcmp(status, "running") == 0)
+		sb_adds(&sb, "null");
+	else
+		sb_add_int(&sb, now);
+	sb_adds(&sb, ",\"pending_output\":null,\"verifier\":null,\"error\":");
+	if (why) {
+		sb_adds(&sb, "{\"code\":");
+		sb_add_json(&sb, str_c(why->code));
+		sb_adds(&sb, ",\"message\":");
+		sb_add_json(&sb, str_c(why->msg));
+		sb_addc(&sb, '}');
+	} else
+		sb_adds(&sb, "null");
+	sb_addc(&sb, '}');
+	stream_event(t->stream, "run", sb_str(&sb));
+}
+
+static void
+say_start(struct turn *t)
+{
+	struct sb sb = sb_new(t->c->a);
+
+	sb_addf(&sb, "{\"floor_id\":\"%s\",\"floor_no\":%d,\"branch_id\":", t->floor_id.s, t->floor_seq);
+	sb_add_json(&sb, t->s.branch.id);
+	sb_addc(&sb, '}');
+	stream_event(t->stream, "start", sb_str(&sb));
+	say_run(t, PHASE_INPUT_RECORDED, "running", NULL);
+	say_run(t, PHASE_PROMPT_ASSEMBLED, "running", NULL);
+}
+
+static void
+say_summaries(struct turn *t)
+{
+	struct sb sb = sb_new(t->c->a);
+
+	if (t->said.summaries.n == 0)
+		return;
+	sb_adds(&sb, "{\"summaries\":[");
+	for (size_t i = 0; i < t->said.summaries.n; i++) {
+		sb_adds(&sb, i ? "," : "");
+		sb_add_json(&sb, t->said.summaries.v[i]);
+	}
+	sb_adds(&sb, "]}");
+	stream_event(t->stream, "summary", sb_str(&sb));
+}
+
+/* ---- open ---- */
+
+static struct turn *
+turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry)
+{
+	struct turn *t = arena_new(c->a, struct turn);
+
+	t->p = p;
+	t->c = c;
+	t->q = *q;
+	if (!t->q.branch_id.p)
+		t->q.branch_id = STR("main");
+	t->dry = dry;
+	t->continues = q->on_disconnect_continue;
+	t->started_at = c->now;
+	pthread_mutex_init(&t->lock, NULL);
+	t->floor_id = id_new(c->now);
+	t->input_page = id_new(c->now);
+	t->message_id = id_new(c->now);
+	t->run_id = id_new(c->now);
+	t->output_page = id_new(c->now);
+	t->output_message = id_new(c->now);
+	return t;
+}
+
+static int
+check_state(struct turn *t)
+{
+	const struct turns_conf *k = &t->p->conf;
+
+	if (str_is(t->s.status, "archived"))
+		return fail(t->c, ERR_CONFLICT, "session_archived", "session is archived; set its status to \"active\" first");
+	if (t->s.busy)
+		return fail(t->c, ERR_CONFLICT, "generation_conflict", "a generation is already in progress for session \"%.*s\" branch \"%.*s\"",
+		    STR_ARG(t->q.session_id), STR_ARG(t->q.branch_id));
+	if (k->account_streams_max > 0 && t->s.running >= k->account_streams_max) {
+		fail(t->c, ERR_RATE, "account_streams_exceeded", "this account already runs %lld turns; wait for one to end", (long long)t->s.running);
+		t->c->err.retry_after = 1;
+		return -1;
+	}
+	return 0;
+}
+
+struct turn *
+turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
+{
+	struct turn *t = turn_new(p, c, q, false);
+
+	if (db_tx(c, DB_READ, turn_gather, t) < 0 || check_state(t) < 0 || turn_assemble(t) < 0)
+		return NULL;
+	t->floor_seq = t->s.branch.head + 1;
+	if (db_tx(c, DB_WRITE, turn_record_open, t) < 0)
+		return NULL;
+	t->stream = stream_create(p->conf.loop, t->run_no, q->stream ? 30000 : 1000);
+	turns_add(p, t);
+	say_start(t);
+	return t;
+}
+
+struct stream *
+turn_stream(struct turn *t)
+{
+	return t->stream;
+}
+
+/* ---- the model ---- */
+
+static void
+visible(void *arg, struct str s)
+{
+	struct turn *t = arg;
+
+	stream_text(t->stream, false, s);
+}
+
+/* Loop thread. */
+static void
+model_said(void *arg, bool reasoning, struct str delta)
+{
+	struct turn *t = arg;
+
+	if (reasoning)
+		stream_text(t->stream, true, delta);
+	else
+		tag_filter_feed(&t->filter, delta, false, visible, t);
+}
+
+static void
+turn_cancel(struct turn *t, const char *why)
+{
+	pthread_mutex_lock(&t->lock);
+	if (!t->cancelled) {
+		t->cancelled = why;
+		if (t->call)
+			llm_cancel(t->call, why);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+void
+turn_reader_left(void *arg)
+{
+	struct turn *t = arg;
+
+	if (!t->continues)
+		turn_cancel(t, "the client has left");
+}
+
+void
+turns_cancel_all(struct turns *p, const char *why)
+{
+	pthread_mutex_lock(&p->lock);
+	for (struct turn *t = p->live; t; t = t->next)
+		turn_cancel(t, why);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static int
+model_run(struct turn *t)
+{
+	struct llm_sink sink = { model_said, t };
+	struct llm_call *call = llm_begin(t->p->conf.llm, t->c, &t->llm, &sink);
+	int rc;
+
+	pthread_mutex_lock(&t->lock);
+	t->call = call;
+	if (t->cancelled)
+		llm_cancel(call, t->cancelled);
+	pthread_mutex_unlock(&t->lock);
+	rc = llm_wait(call, &t->result);
+	pthread_mutex_lock(&t->lock);
+	t->call = NULL;
+	pthread_mutex_unlock(&t->lock);
+	llm_end(call);
+	tag_filter_feed(&t->filter, STR(""), true, visible, t);
+	t->said = tag_split(t->c->a, t->result.text);
+	return rc;
+}
+
+/* Providers that tell no usage: our own count, so that totals mean something. */
+static void
+usage_settle(struct turn *t)
+{
+	struct llm_usage *u = &t->result.usage;
+
+	if (u->prompt < 0)
+		u->prompt = t->prompt->tokens;
+	if (u->completion < 0)
+		u->completion = (int64_t)token_count(t->tokens.encoding, t->result.text);
+	if (u->total < 0)
+		u->total = u->prompt + u->completion;
+}
+
+/* ---- the end ---- */
+
+static void
+answer_print(struct turn *t, struct sb *out)
+{
+	const struct json *debug = json_get(t->q.body, "debug_options");
+	const struct llm_usage *u = &t->result.usage;
+
+	sb_addf(out, "{\"floor_id\":\"%s\",\"floor_no\":%d,\"branch_id\":", t->floor_id.s, t->floor_seq);
+	sb_add_json(out, t->s.branch.id);
+	sb_adds(out, ",\"generated_text\":");
+	sb_add_json(out, t->said.visible);
+	sb_adds(out, ",\"summaries\":[");
+	for (size_t i = 0; i < t->said.summaries.n; i++) {
+		sb_adds(out, i ? "," : "");
+		sb_add_json(out, t->said.summaries.v[i]);
+	}
+	sb_addf(out, "],\"total_usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld},\"final_state\":\"committed\"",
+	    (long long)u->prompt, (long long)u->completion, (long long)u->total);
+	if (json_get_bool(debug, "include_prompt_snapshot", false)) {
+		sb_adds(out, ",\"prompt_snapshot\":");
+		turn_snapshot_print(out, t);
+	}
+	if (json_get_bool(debug, "include_runtime_trace", false) || json_get_bool(debug, "include_worldbook_matches", false)) {
+		sb_adds(out, ",\"runtime_trace\":");
+		turn_trace_print(out, t);
+	}
+	sb_addc(out, '}');
+}
+
+/* Records the failure with what had been said; the recorded error stays the caller's. */
+static void
+turn_failed(struct turn *t)
+{
+	struct ctx *c = t->c;
+	struct sb sb;
+
+	t->why = c->err;
+	if (t->cancelled && t->why.kind == ERR_CANCELLED)
+		t->why.code = "generation_cancelled";
+	say_run(t, t->phase, t->why.kind == ERR_CANCELLED ? "cancelled" : "failed", &t->why);
+	err_clear(c);
+	if (db_tx(c, DB_WRITE, turn_record_fail, t) < 0)
+		log_error("turn.fail_not_recorded", "run=%s code=%s", t->run_id.s, c->err.code); /* the sweeper will */
+	err_clear(c);
+	c->err = t->why;
+	turns_remove(t->p, t);
+	sb = sb_new(c->a);
+	sb_adds(&sb, "{\"code\":");
+	sb_add_json(&sb, str_c(t->why.code));
+	sb_adds(&sb, ",\"message\":");
+	sb_add_json(&sb, str_c(t->why.msg));
+	sb_addc(&sb, '}');
+	stream_finish(t->stream, "error", sb_str(&sb));
+}
+
+int
+turn_run(struct turn *t, struct sb *answer)
+{
+	say_run(t, PHASE_PAGE_GENERATING, "running", NULL);
+	if (model_run(t) < 0) {
+		turn_failed(t);
+		return -1;
+	}
+	usage_settle(t);
+	say_run(t, PHASE_CANDIDATE_GENERATED, "running", NULL);
+	t->stored_reply = prompt_reply(t->c->a, &t->in, t->said.visible, NULL);
+	if (str_eq(t->stored_reply, t->said.visible))
+		t->stored_reply = STR_NULL;
+	say_run(t, PHASE_TRANSACTION_PREPARED, "running", NULL);
+	if (db_tx(t->c, DB_WRITE, turn_record_commit, t) < 0) {
+		turn_failed(t);
+		return -1;
+	}
+	turns_remove(t->p, t);
+	say_run(t, PHASE_TRANSACTION_COMMITTED, "completed", NULL);
+	say_summaries(t);
+	answer_print(t, answer);
+	stream_finish(t->stream, "done", sb_str(answer));
+	return 0;
+}
+
+/* ---- dry run ---- */
+
+static void
+dry_messages_print(struct sb *out, const struct prompt *p)
+{
+	sb_adds(out, "{\"messages\":[");
+	for (size_t i = 0; i < p->nmessages; i++) {
+		sb_addf(out, "%s{\"role\":\"%s\",\"content\":", i ? "," : "", p->messages[i].role);
+		sb_add_json(out, p->messages[i].content);
+		if (p->messages[i].name.p) {
+			sb_adds(out, ",\"name\":");
+			sb_add_json(out, p->messages[i].name);
+		}
+		sb_addc(out, '}');
+	}
+	sb_addc(out, ']');
+}
+
+int
+turn_dry_run(struct turns *p, struct ctx *c, const struct turn_request *q, struct sb *out)
+{
+	struct turn *t = turn_new(p, c, q, true);
+	const struct json *debug = json_get(q->body, "debug_options");
+	int64_t context;
+
+	if (db_tx(c, DB_READ, turn_gather, t) < 0 || turn_assemble(t) < 0)
+		return -1;
+	context = t->in.preset && prompt_preset_context(t->in.preset) ? prompt_preset_context(t->in.preset) : p->conf.context_tokens;
+	dry_messages_print(out, t->prompt);
+	sb_addf(out, ",\"token_estimate\":%lld,\"available_for_reply\":%lld,\"memory\":", (long long)t->prompt->tokens,
+	    (long long)(context > t->prompt->tokens ? context - t->prompt->tokens : 0));
+	turn_memory_print(out, t);
+	sb_adds(out, ",\"memory_summary\":null,\"prompt_snapshot\":");
+	turn_snapshot_print(out, t);
+	sb_adds(out, ",\"assembly\":");
+	turn_assembly_print(out, t);
+	if (json_get_bool(debug, "include_runtime_trace", false)) {
+		sb_adds(out, ",\"runtime_trace\":");
+		turn_trace_print(out, t);
+	}
+	sb_addc(out, '}');
+	return 0;
+}
