@@ -25,7 +25,7 @@ AC_DEFUN([TAV_COMPILER_FLAGS], [
   TAV_TRY_FLAGS([WARN_CFLAGS], [-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion dnl
     -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wpointer-arith dnl
     -Wwrite-strings -Wcast-qual -Wformat=2 -Wvla -Wundef -Wnull-dereference dnl
-    -Wimplicit-fallthrough -Wdouble-promotion -Wswitch-enum -Wmissing-format-attribute dnl
+    -Wimplicit-fallthrough -Wdouble-promotion -Wno-missing-field-initializers -Wswitch-enum -Wmissing-format-attribute dnl
     -Wduplicated-cond -Wduplicated-branches -Wlogical-op])
   AS_IF([test "$enable_werror" = yes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
 

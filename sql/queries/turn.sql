@@ -115,7 +115,7 @@ UPDATE message m SET sent = x.sent, token_count = x.tokens, rolls = x.rolls
 -- name: turn_record
 INSERT INTO turn_record (page_no, preset_version, worldbook_versions, regex_versions, character_doc, user_doc, seed, clock, prompt_mode,
 	policy, activated, prompt_digest, token_estimate, snapshot, explain, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
+SELECT p.no, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 FROM page p WHERE p.account_no = acct() AND p.no = $1;
 
 -- name: turn_writes
 -- Staged macro writes in order, last per key wins for the value, each one a row of the log. $1 = [{n,id,scope,scope_no,scope_id,key,value|null}].

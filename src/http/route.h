@@ -36,6 +36,7 @@ enum route_flag {
 	ROUTE_BODY_BYTES = 1 << 2,      /* any content type; req->body is the bytes */
 	ROUTE_ANSWER_NULLABLE = 1 << 3, /* data may be null */
 	ROUTE_UNLISTED = 1 << 4,        /* not in OpenAPI (docs pages) */
+	ROUTE_LIST_OBJECT = 1 << 5,     /* ANSWER_LIST whose data is one object, not an array of them */
 };
 
 struct route {

@@ -68,8 +68,6 @@ int turn_run(struct turn *t, struct sb *answer);
 /* Assembles without writing anything: the JSON of respond/dry-run. */
 int turn_dry_run(struct turns *p, struct ctx *c, const struct turn_request *q, struct sb *answer);
 
-/* The record of a run as the wire shows it; columns of the query run_of_floor from `first` (run id) on. */
-void run_print(struct sb *out, const struct rows *rs, int first, struct str floor_id, struct str partial);
 const char *run_public_phase(struct str phase);
 
 #endif

@@ -1,0 +1,30 @@
+/*
+ * tables: the table of tables. A new file of routes adds one line here and one in tables.c.
+ */
+#ifndef API_TABLES_H
+#define API_TABLES_H
+
+#include "http/route.h"
+
+#define API_TABLES(X) \
+	X(system) \
+	X(accounts) \
+	X(users) \
+	X(characters) \
+	X(presets) \
+	X(worldbooks) \
+	X(regex_profiles) \
+	X(imports) \
+	X(exports) \
+	X(sessions) \
+	X(turns) \
+	X(floors) \
+	X(pages) \
+	X(messages) \
+	X(variables)
+
+#define X(name) extern const struct route api_##name##_routes[];
+API_TABLES(X)
+#undef X
+
+#endif
