@@ -31,10 +31,14 @@ packages_missing() {
 # packages_install GROUP…: installs what is missing, as root or through sudo. Debian's packages of
 # PostgreSQL and nginx start services when installed: neither may happen on somebody's machine.
 packages_install() {
-	local missing sudo= cleanup
+	local missing sudo="" script
 	have dpkg-query || { say "this is no Debian: the packages named in ./packages are taken to be there"; return 0; }
+	[ "$top/build/packages.$*" -ot /var/lib/dpkg/status ] || [ "$top/build/packages.$*" -ot "$top/packages" ] || return 0
 	mapfile -t missing < <(packages_missing "$@")
-	[ ${#missing[@]} -gt 0 ] || return 0
+	if [ ${#missing[@]} -eq 0 ]; then
+		{ mkdir -p "$top/build" && touch "$top/build/packages.$*"; } 2>/dev/null
+		return 0
+	fi
 	if [ "$(id -u)" -ne 0 ]; then
 		if have sudo && sudo -n true 2>/dev/null; then
 			sudo=sudo
@@ -45,7 +49,7 @@ packages_install() {
 	fi
 	say "installing ${missing[*]}"
 	# shellcheck disable=SC2016
-	cleanup='
+	script='
 		made=; policy=/usr/sbin/policy-rc.d; cluster=/etc/postgresql-common/createcluster.d/tavernd-no-main.conf
 		trap "[ -z \"\$made\" ] || rm -f \$policy" EXIT
 		if [ ! -e $policy ]; then printf "#!/bin/sh\nexit 101\n" >$policy; chmod 755 $policy; made=1; fi
@@ -55,7 +59,7 @@ packages_install() {
 		apt="apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3"
 		export DEBIAN_FRONTEND=noninteractive
 		$apt update && $apt install --no-install-recommends "$@"'
-	$sudo bash -c "$cleanup" packages "${missing[@]}" </dev/null >"${TMPDIR:-/tmp}/tavernd-apt.$$" 2>&1 || {
+	$sudo bash -c "$script" packages "${missing[@]}" </dev/null >"${TMPDIR:-/tmp}/tavernd-apt.$$" 2>&1 || {
 		tail -n 20 "${TMPDIR:-/tmp}/tavernd-apt.$$" >&2
 		status=3 die "apt-get failed (see above)"
 	}

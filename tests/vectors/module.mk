@@ -4,4 +4,3 @@ EXTRA_PROGRAMS += tests/vectors/run
 tests_vectors_run_SOURCES = tests/vectors/run.c tests/vectors/tokens.c
 vectors_libs = libtoken.a
 tests_vectors_run_LDADD = $(vectors_libs) $(BASE_LIBS)
-EXTRA_DIST += tests/vectors/vectors.h tests/vectors/kinds.def

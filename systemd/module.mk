@@ -1,0 +1,26 @@
+# Units, sysusers.d, tmpfiles.d and nginx's files, with the installation's directories filled in.
+unit_DATA = systemd/tavernd.service systemd/tavernd.socket systemd/tavernd-migrate.service
+sysusers_DATA = systemd/sysusers/tavernd.conf
+tmpfiles_DATA = systemd/tmpfiles/tavernd.conf
+nginxdir = $(sysconfdir)/tavernd
+nginx_DATA = nginx/nginx-routes.conf
+nginxsitedir = $(pkgdatadir)/nginx
+nginxsite_DATA = nginx/site/tavernd.conf
+CLEANFILES += $(unit_DATA) $(sysusers_DATA) $(tmpfiles_DATA) $(nginx_DATA) $(nginxsite_DATA)
+
+fill_in = $(AM_V_GEN)$(MKDIR_P) $(@D) && sed -e 's|@bindir[@]|$(bindir)|g' -e 's|@sysconfdir[@]|$(sysconfdir)|g' \
+	-e 's|@docdir[@]|$(docdir)|g' -e 's|@webdir[@]|$(pkgdatadir)/web|g'
+systemd/tavernd.service: systemd/tavernd.service.in
+	$(fill_in) $(srcdir)/systemd/tavernd.service.in >$@
+systemd/tavernd.socket: systemd/tavernd.socket.in
+	$(fill_in) $(srcdir)/systemd/tavernd.socket.in >$@
+systemd/tavernd-migrate.service: systemd/tavernd-migrate.service.in
+	$(fill_in) $(srcdir)/systemd/tavernd-migrate.service.in >$@
+systemd/sysusers/tavernd.conf: systemd/tavernd.sysusers
+	$(fill_in) $(srcdir)/systemd/tavernd.sysusers >$@
+systemd/tmpfiles/tavernd.conf: systemd/tavernd.tmpfiles
+	$(fill_in) $(srcdir)/systemd/tavernd.tmpfiles >$@
+nginx/nginx-routes.conf: nginx/routes.conf
+	$(fill_in) $(srcdir)/nginx/routes.conf >$@
+nginx/site/tavernd.conf: nginx/tavernd.conf
+	$(fill_in) $(srcdir)/nginx/tavernd.conf >$@
