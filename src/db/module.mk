@@ -1,7 +1,8 @@
 noinst_LIBRARIES += libdb.a
 libdb_a_SOURCES = \
 	src/db/db.h src/db/db_private.h src/db/errors.c src/db/pipeline.c src/db/pool.c \
-	src/db/rows.c src/db/stmt.c src/db/tx.c
+	src/db/resource.c src/db/resource.h src/db/resource_print.c src/db/resource_private.h \
+	src/db/resource_sql.c src/db/rows.c src/db/stmt.c src/db/tx.c
 DB_LIBS = libdb.a $(BASE_LIBS) $(PQ_LIBS)
 
 # Statements: one header fragment of all query files. The list is a wildcard of make, so a new
@@ -12,3 +13,14 @@ BUILT_SOURCES += src/db/stmt.def
 CLEANFILES += src/db/stmt.def
 src/db/stmt.def: $(STMT_FILES) $(top_srcdir)/scripts/stmt.awk
 	$(AM_V_GEN)$(MKDIR_P) src/db && LC_ALL=C $(AWK) -f $(top_srcdir)/scripts/stmt.awk $(STMT_FILES) >$@.tmp && mv $@.tmp $@
+
+# Tests of the layer start a PostgreSQL of their own (tests/lib/with_pg.sh).
+EXTRA_DIST += tests/lib/with_pg.sh tests/golden/db
+if HAVE_CMOCKA
+PG_TEST = tests/lib/pg.c tests/lib/pg.h
+check_PROGRAMS += db_resource db_tx
+db_resource_SOURCES = tests/unit/db_resource.c $(PG_TEST)
+db_resource_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
+db_tx_SOURCES = tests/unit/db_tx.c $(PG_TEST)
+db_tx_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
+endif

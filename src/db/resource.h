@@ -43,12 +43,14 @@ struct resource {
 	const struct sort_key *sorts;    /* ends with .name NULL; the first is the default */
 	bool list_plain;             /* an array without meta */
 	bool ascending;              /* default order */
-	bool soft_delete;            /* sets deleted_at */
+	bool soft_delete;            /* sets deleted_at; such rows are gone but for a list with a FILTER_FLAG */
 	enum delete_answer delete_answer;
 	const char *guard;           /* "expected_revision" | "expected_version" | "expected_updated_at" */
 	const char *guard_column;    /* compared and bumped (revision, version) or only compared (updated_at) */
 	const char *not_found;       /* error code, NULL = "not_found" */
-	/* Hooks: pure, and inside the transaction. */
+	const char *conflict;        /* code of a stale guard, NULL = "conflict" */
+	bool all_accounts;           /* the table has no account_no (accounts themselves): only behind an admin route */
+	/* Hooks: pure, called by the handler; and inside the transaction, after every write (`in` NULL: a delete). */
 	int (*check)(struct ctx *c, const struct json *in);
 	int (*after)(struct ctx *c, struct str id, const struct json *in);
 };
@@ -60,6 +62,13 @@ struct list_query {
 	bool ascending;
 	const struct json *params;   /* the validated query object, for the filters */
 };
+
+/*
+ * Columns: a member is the column of its name (or .column, or .expr); an FT_OBJECT with .fields and neither
+ * is no column but its members are; created_at and updated_at are kept by the verbs; `no` breaks ties of
+ * the order. Bodies reach the row through json_populate_record, JSON columns byte for byte as json_text
+ * prints; JSON null is SQL NULL.
+ */
 
 /*
  * All inside db_tx. JSON is appended as text.
@@ -84,7 +93,11 @@ int resource_list_query(struct ctx *c, const struct resource *r, const struct js
 const char *resource_columns(struct arena *a, const struct field *fields, bool list);
 void resource_print_row(struct sb *out, const struct field *fields, const struct rows *rs, bool list);
 
-/* Third reader: fills members with .offset from a row made by resource_columns. Strings live in the ctx's arena. */
+/*
+ * Third reader: fills members with .offset from a row made by resource_columns (not of a list). Types of
+ * the members: int64_t (FT_INT, FT_TIME), double, bool, and struct str for all others (absent for NULL,
+ * JSON as text), which live in the ctx's arena. Members of nested objects lie in the same struct.
+ */
 void row_load(const struct field *fields, const struct rows *rs, void *obj);
 
 #endif

@@ -1,0 +1,28 @@
+#!/bin/bash
+# with_pg PROGRAM [ARG…]: runs PROGRAM with a PostgreSQL of its own, which is gone afterwards. The program finds
+# TEST_PG (directory of the socket), the superuser postgres, the database `tavern` with the three roles in it,
+# and TEST_PG_PID (the server's process).
+set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/stack.sh"
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/tavern-pg.XXXXXX") || exit 1
+pid=
+finish() {
+	[ -z "$pid" ] || { kill -INT "$pid" && wait "$pid"; } 2>/dev/null
+	[ ! -L "$dir/run" ] || rm -rf "$(stack_run "$dir")"
+	rm -rf "$dir"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM HUP
+
+stack_owner "$dir"
+stack_dirs "$dir" && stack_initdb "$dir" --no-sync || die "no cluster"
+"$top/scripts/stack.sh" postgres "$dir" fsync=off deadlock_timeout=100ms ${TEST_PG_SETTINGS:-} 2>"$dir/log/postgres.log" &
+pid=$!
+stack_ready 20 "$pid" stack_pg_accepts "$dir" || { cat "$dir/log/postgres.log" >&2; die "PostgreSQL does not start"; }
+stack_database "$dir" tavern || die "no database"
+
+TEST_PG=$(stack_run "$dir") TEST_PG_PID=$pid "$@"
+status=$?
+[ -z "${TEST_PG_LOG:-}" ] || cat "$dir/log/postgres.log" >&2
+exit $status
