@@ -24,6 +24,9 @@
 #define LIM_VARIABLE_BYTES (1u << 20)   /* per branch, all values */
 #define LIM_JWT 8192
 #define LIM_UPSTREAM_ERROR 4096         /* of a provider's error text that is kept */
+#define LIM_UPSTREAM_BODY (32u << 20)   /* a provider's whole answer */
+#define LIM_TOOL_CALLS 128              /* of one reply */
+#define LIM_REASONING_DETAILS 1024      /* items to send back, of one reply */
 #define LIM_SSE_LINE (8u << 20)         /* one line of a provider's stream */
 
 /* Imports (src/card). */

@@ -38,7 +38,7 @@ struct llm_message {
 };
 
 struct llm_params {
-	double temperature, top_p, frequency_penalty, presence_penalty, min_p, repetition_penalty, top_a; /* NAN = not sent */
+	double temperature, top_p, frequency_penalty, presence_penalty, min_p, repetition_penalty, top_a; /* LLM_UNSET = not sent */
 	int64_t top_k, max_tokens, seed;    /* -1 = not sent */
 	const struct str *stop;
 	size_t stop_n;
@@ -46,10 +46,11 @@ struct llm_params {
 	const struct json *extra;           /* members merged into the body last; NULL = none */
 };
 
+#define LLM_UNSET ((double)NAN)
 /* Nothing sent: where every caller starts. */
 #define LLM_PARAMS_NONE \
-	((struct llm_params){ .temperature = NAN, .top_p = NAN, .frequency_penalty = NAN, .presence_penalty = NAN, \
-	    .min_p = NAN, .repetition_penalty = NAN, .top_a = NAN, .top_k = -1, .max_tokens = -1, .seed = -1 })
+	((struct llm_params){ .temperature = LLM_UNSET, .top_p = LLM_UNSET, .frequency_penalty = LLM_UNSET, .presence_penalty = LLM_UNSET, \
+	    .min_p = LLM_UNSET, .repetition_penalty = LLM_UNSET, .top_a = LLM_UNSET, .top_k = -1, .max_tokens = -1, .seed = -1 })
 
 struct llm_request {
 	const char *provider;               /* "echo", "openai-compatible" … row of llm_providers */
