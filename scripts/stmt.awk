@@ -4,6 +4,9 @@
 #	-- scope: system          (only where the text does not say account_no = acct())
 #	SELECT …
 #
+# `-- scope: insert` marks a statement that only makes new rows: account_no comes from the column's
+# default, and the policy checks it.
+#
 # Refuses: text outside a section, an empty section, a name used twice or not [a-z][a-z0-9_]*,
 # and a statement that names neither `account_no = acct()` nor `-- scope: system`.
 # Run with LC_ALL=C and the files in sorted order, so that two builds give the same bytes.
@@ -43,7 +46,7 @@ FNR == 1 { finish() }
 	next
 }
 
-/^-- scope: system[ \t]*$/ { system_scope = 1; next }
+/^-- scope: (system|insert)[ \t]*$/ { system_scope = 1; next }
 /^-- scope:/ { bad("unknown scope"); next }
 /^[ \t]*--/ { next }
 /^[ \t]*$/ { next }

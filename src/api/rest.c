@@ -223,3 +223,21 @@ rest_batch_delete(struct request *r)
 		w.ids[i] = json_str(json_at(ids, i));
 	return rest_tx(r, DB_WRITE, batch_work, &w) < 0 ? -1 : reply_data(r, sb_str(&w.out));
 }
+
+void
+rest_ids_array(struct sb *out, const struct json *ids)
+{
+	sb_addc(out, '{');
+	for (size_t i = 0; i < json_len(ids); i++) {
+		struct str id = json_str(json_at(ids, i));
+
+		sb_adds(out, i ? ",\"" : "\"");
+		for (size_t k = 0; k < id.n; k++) {
+			if (id.p[k] == '"' || id.p[k] == '\\')
+				sb_addc(out, '\\');
+			sb_addc(out, id.p[k]);
+		}
+		sb_addc(out, '"');
+	}
+	sb_addc(out, '}');
+}

@@ -23,6 +23,9 @@ const char *rest_list_meta(struct arena *a, const struct list_query *q, int64_t 
 /* A handler's unit of work: request and arguments through db_tx. */
 int rest_tx(struct request *r, enum db_mode mode, int (*fn)(struct request *, void *), void *arg);
 
+/* A JSON array of texts as a PostgreSQL array literal. */
+void rest_ids_array(struct sb *out, const struct json *ids);
+
 extern const struct field rest_batch_ids[];     /* {"ids": [string, …]} */
 extern const struct field rest_batch_answer[];  /* results + meta of a batch delete */
 extern const struct field rest_deleted[];       /* {id, deleted} */

@@ -109,10 +109,9 @@ record_send(struct ctx *c, struct turn *t, int64_t page_no)
 }
 
 /* Staged macro writes: local ones to the branch, global ones to the account (decisions 8), in the order of evaluation. */
-static struct rows *
-writes_send(struct ctx *c, struct turn *t, int64_t page_no)
+struct rows *
+macro_writes_send(struct ctx *c, const struct macro_result *m, const struct write_place *at)
 {
-	const struct macro_result *m = t->prompt->macros;
 	struct sb sb;
 
 	if (m == NULL || m->writes.n == 0)
@@ -124,8 +123,8 @@ writes_send(struct ctx *c, struct turn *t, int64_t page_no)
 		struct id id = id_new(c->now);
 
 		sb_addf(&sb, "%s{\"n\":%zu,\"id\":\"%s\",\"scope\":\"%s\",\"scope_no\":%lld,\"scope_id\":", i ? "," : "[", i, id.s,
-		    global ? "global" : "branch", (long long)(global ? 0 : t->s.branch_no));
-		sb_add_json(&sb, global ? STR("global") : str_c(arena_printf(c->a, "branch:%.*s:%.*s", STR_ARG(t->q.session_id), STR_ARG(t->s.branch.id))));
+		    global ? "global" : "branch", (long long)(global ? 0 : at->branch_no));
+		sb_add_json(&sb, global ? STR("global") : str_c(arena_printf(c->a, "branch:%.*s:%.*s", STR_ARG(at->session_id), STR_ARG(at->branch_id))));
 		sb_adds(&sb, ",\"key\":");
 		sb_add_json(&sb, w->key);
 		sb_adds(&sb, ",\"value\":");
@@ -141,8 +140,16 @@ writes_send(struct ctx *c, struct turn *t, int64_t page_no)
 		sb_addc(&sb, '}');
 	}
 	sb_addc(&sb, ']');
-	return db_query(c, STMT_turn_writes, P_STR(sb_str(&sb)), P_INT(t->s.no), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq),
-	    P_INT(page_no), P_INT(c->now), P_STR(t->s.branch.id));
+	return db_query(c, STMT_turn_writes, P_STR(sb_str(&sb)), P_INT(at->session_no), P_INT(at->segment_no), P_INT(at->floor_seq), P_INT(at->page_no),
+	    P_INT(c->now), P_STR(at->branch_id));
+}
+
+static struct rows *
+writes_send(struct ctx *c, struct turn *t, int64_t page_no)
+{
+	return macro_writes_send(c, t->prompt->macros,
+	    &(struct write_place){ .session_no = t->s.no, .session_id = t->q.session_id, .branch_no = t->s.branch_no, .branch_id = t->s.branch.id,
+		.segment_no = branch_own_segment(&t->s.branch), .floor_seq = t->floor_seq, .page_no = page_no });
 }
 
 /* What the assembly made of messages that were sent for the first time; the new message's number is 0 there. */

@@ -109,6 +109,13 @@ void turn_assembly_print(struct sb *out, const struct turn *t);       /* assembl
 int turn_record_open(struct ctx *c, void *turn);                      /* inside DB_WRITE */
 int turn_record_commit(struct ctx *c, void *turn);
 int turn_record_fail(struct ctx *c, void *turn);
+/* Where staged writes belong in the story. */
+struct write_place {
+	struct str session_id, branch_id;
+	int64_t session_no, branch_no, segment_no, page_no;
+	int32_t floor_seq;
+};
+struct rows *macro_writes_send(struct ctx *c, const struct macro_result *m, const struct write_place *at); /* NULL = no writes */
 /* persist.c */
 void turns_add(struct turns *p, struct turn *t);
 void turns_remove(struct turns *p, struct turn *t);

@@ -1,0 +1,32 @@
+#include "turn/greeting.h"
+
+#include "base/rng.h"
+#include "turn/turn_private.h"
+
+int
+greeting_write(struct turns *p, struct ctx *c, const struct greeting *g)
+{
+	const struct prompt_card *card = prompt_card_compile(c->a, g->card);
+	const struct macro_result *macros = NULL;
+	struct macro_layers *none = arena_new(c->a, struct macro_layers);
+	struct token_choice tokens = token_for_model(str_c(p->conf.model));
+	struct prompt_input in = { .mode = g->mode, .cards = &card, .ncards = 1, .user_name = g->user_name, .session_id = g->session_id,
+		.now = c->now, .time_awareness = true, .phase = MACRO_ASSEMBLE, .vars = macro_vars_layers(none) };
+	struct id floor = id_new(c->now), page = id_new(c->now), message = id_new(c->now);
+	struct rows *rs;
+	struct str text;
+
+	in.persona = g->user ? prompt_persona_compile(c->a, g->user) : NULL;
+	rng_system(&in.seed, sizeof(in.seed));
+	text = prompt_greeting(c->a, &in, 0, g->choice, &macros);
+	if (text.n == 0)
+		return 0;
+	rs = db_query(c, STMT_greeting_insert, P_INT(g->session_no), P_INT(g->branch_no), P_INT(g->segment_no), P_C(floor.s), P_C(page.s), P_C(message.s),
+	    P_STR(text), P_INT((int64_t)token_count(tokens.encoding, text)), P_INT(c->now));
+	if (rows_next(rs) <= 0)
+		return -1;
+	rs = macro_writes_send(c, macros,
+	    &(struct write_place){ .session_no = g->session_no, .session_id = g->session_id, .branch_no = g->branch_no, .branch_id = STR("main"),
+		.segment_no = g->segment_no, .floor_seq = 0, .page_no = row_int(rs, 0) });
+	return rs && rows_affected(rs) < 0 ? -1 : 0;
+}

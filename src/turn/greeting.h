@@ -1,0 +1,22 @@
+/*
+ * greeting: the first floor of a new chat, the character's greeting with its macros expanded once
+ * (decisions 11, 35). Runs inside the transaction that makes the session.
+ */
+#ifndef TURN_GREETING_H
+#define TURN_GREETING_H
+
+#include "turn/turn.h"
+
+struct greeting {
+	struct str session_id;
+	int64_t session_no, branch_no, segment_no;
+	enum prompt_mode mode;
+	const struct json *card, *user; /* frozen snapshots; user NULL = none */
+	struct str user_name;
+	int64_t choice;                 /* 0 = first_mes, n = alternate n */
+};
+
+/* Writes floor 0 if the card has a greeting. 0 or -1. Inside db_tx DB_WRITE. */
+int greeting_write(struct turns *p, struct ctx *c, const struct greeting *g);
+
+#endif
