@@ -1,0 +1,158 @@
+#include "config.h"
+
+#include "api/app.h"
+
+#include "api/tables.h"
+#include "base/log.h"
+#include "turn/turn.h"
+#include "worker.h"
+
+#include <errno.h>
+
+/* The application's part of a worker's life (worker.h). */
+
+static struct db *
+pool(struct app *app, enum db_role role)
+{
+	const struct settings *s = app->set;
+	struct db_conf conf = { .conninfo = role == DB_SYS ? s->database_sys : s->database,
+		.password = role == DB_SYS ? s->database_sys_password : s->database_password,
+		.connections = role == DB_SYS ? 2 : (int)s->db_connections,
+		.checkout_ms = (int)s->db_checkout_timeout,
+		.statement_ms = (int)s->db_statement_timeout,
+		.lock_ms = (int)s->db_lock_timeout,
+		.prepare = s->db_prepare };
+
+	return db_create(&conf, role);
+}
+
+static struct llm *
+model_client(struct app *app)
+{
+	const struct settings *s = app->set;
+	struct llm_conf conf = { .connect_ms = (int)s->llm_connect_timeout,
+		.first_byte_ms = (int)s->llm_first_byte_timeout,
+		.idle_ms = (int)s->llm_idle_timeout,
+		.total_ms = (int)s->llm_timeout,
+		.allow_private = s->allow_private_base_url,
+		.allow_hosts = s->llm_allow_hosts,
+		.reply_max = LIM_REPLY };
+
+	return llm_create(app->loop, &conf);
+}
+
+static struct turns *
+turn_runner(struct app *app)
+{
+	const struct settings *s = app->set;
+	struct turns_conf conf = { .loop = app->loop,
+		.db_sys = app->db_sys,
+		.llm = app->llm,
+		.worker = app->worker,
+		.provider = s->llm_provider,
+		.base_url = s->llm_base_url,
+		.api_key = s->llm_api_key,
+		.model = s->llm_model ? s->llm_model : "echo",
+		.context_tokens = s->context_tokens,
+		.reply_tokens = s->reply_tokens,
+		.account_streams_max = (int)s->account_streams_max,
+		.cache_bytes = (size_t)s->asset_cache_bytes,
+		.lease_ms = (int)s->run_lease };
+
+	return turns_create(app->arena, &conf);
+}
+
+/* A request is let in: who it is decides the database when it enters; here the credentials are read. */
+static int
+app_authenticate(struct request *r)
+{
+	struct app *app = app_of(r);
+	struct auth_input in = { .api_key = req_header(r, "x-api-key"),
+		.authorization = req_header(r, "authorization"),
+		.remote_addr = r->remote_addr,
+		.server_addr = r->server_addr };
+
+	r->ctx->db = app->db;
+	return auth_credential(app->auth, r->ctx, &in);
+}
+
+static int
+app_enter(struct request *r)
+{
+	if (db_enter(r->ctx) < 0)
+		return -1;
+	if (r->route->auth == AUTH_ADMIN && r->ctx->who.role != ROLE_ADMIN)
+		return fail(r->ctx, ERR_FORBIDDEN, "account_forbidden", "only an admin account may do this");
+	return 0;
+}
+
+static bool
+startup_check(struct app *app)
+{
+	struct ctx c = { .a = app->arena, .db = app->db, .now = tm_now() };
+
+	if (db_startup_check(&c) == 0)
+		return true;
+	if (c.err.kind == ERR_UNAVAILABLE) {
+		log_warn("database.unavailable", "reason=\"%s\"", c.err.log ? c.err.log : "");
+		return true; /* it recovers by itself; requests answer 503 until then */
+	}
+	log_error("database.refused", "code=%s reason=\"%s\"", c.err.code, c.err.msg);
+	return false;
+}
+
+int
+app_start(struct worker *w)
+{
+	struct app *app = arena_new(w->arena, struct app);
+	const char *why = NULL;
+	struct server_app hooks = { .state = app, .authenticate = app_authenticate, .enter = app_enter };
+
+	w->app = app;
+	app->arena = w->arena;
+	app->set = w->settings;
+	app->loop = w->loop;
+	app->worker = w->name;
+	app->router = router_create(w->arena, api_tables, api_tables_n, &why);
+	if (app->router == NULL) {
+		log_error("routes.refused", "reason=\"%s\"", why);
+		return -1;
+	}
+	app->openapi = openapi_document(w->arena, app->router, PACKAGE_VERSION);
+	app->db = pool(app, DB_APP);
+	app->db_sys = pool(app, DB_SYS);
+	if (!startup_check(app))
+		return -1;
+	app->llm = model_client(app);
+	app->auth = auth_create(w->arena, app->set, app->llm);
+	if (app->auth == NULL)
+		return -1;
+	app->turns = turn_runner(app);
+	if (turns_start(app->turns) < 0) {
+		log_error("persister.not_started", "reason=\"%s\"", strerror(errno));
+		return -1;
+	}
+	w->server_conf.version = PACKAGE_VERSION;
+	w->server = server_create(w->arena, w->loop, app->router, &w->server_conf, &hooks);
+	app->server = w->server;
+	return w->server ? 0 : -1;
+}
+
+void
+app_cancel(struct worker *w)
+{
+	struct app *app = w->app;
+
+	turns_cancel_all(app->turns, "the server is stopping");
+}
+
+void
+app_stop(struct worker *w)
+{
+	struct app *app = w->app;
+
+	turns_stop(app->turns);
+	llm_destroy(&app->llm);
+	db_destroy(&app->db_sys);
+	db_destroy(&app->db);
+}
