@@ -1,4 +1,73 @@
--- Assets, their versions and documents.
+-- Assets, their immutable versions and the documents they are made of.
 
 -- name: document_get
 SELECT d.body FROM document d WHERE d.account_no = acct() AND d.no = $1;
+
+-- name: documents_put
+-- Texts stored once by content; their numbers in order. $1 = JSON array of texts, $2 now. A number is null if another
+-- transaction stored the same text just now: then the statement is sent once more.
+WITH src AS (
+	SELECT i, body, sha256(convert_to(body, 'UTF8')) AS digest FROM json_array_elements_text($1) WITH ORDINALITY x (body, i)
+), ins AS (
+	INSERT INTO document (digest, body, created_at) SELECT DISTINCT ON (s.digest) s.digest, s.body, $2 FROM src s
+	 WHERE NOT EXISTS (SELECT FROM document o WHERE o.account_no = acct() AND o.digest = s.digest)
+	    ON CONFLICT ON CONSTRAINT document_digest_key DO NOTHING RETURNING no, digest
+)
+SELECT coalesce(ins.no, (SELECT d.no FROM document d WHERE d.account_no = acct() AND d.digest = src.digest))
+  FROM src LEFT JOIN ins ON ins.digest = src.digest ORDER BY src.i;
+
+-- name: blob_put
+WITH ins AS (
+	INSERT INTO blob (digest, mime, bytes, created_at) VALUES (sha256($1), $2, $1, $3) ON CONFLICT ON CONSTRAINT blob_digest_key DO NOTHING RETURNING no
+)
+SELECT no FROM ins UNION ALL SELECT b.no FROM blob b WHERE b.account_no = acct() AND b.digest = sha256($1);
+
+-- name: asset_insert
+-- scope: insert
+-- $1 kind, $2 id, $3 name, $4 source, $5 now
+INSERT INTO asset (kind, id, name, source, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5) RETURNING no;
+
+-- name: asset_lock
+-- The head of an asset that is about to change.
+SELECT a.no, a.name, a.source, a.status, a.version, a.revision, a.head_no, a.created_at, a.updated_at, v.content_hash, v.picture_no, v.id, v.created_at
+  FROM asset a JOIN asset_version v ON v.account_no = acct() AND v.no = a.head_no
+ WHERE a.account_no = acct() AND a.kind = $1 AND a.id = $2 AND a.deleted_at IS NULL FOR UPDATE OF a;
+
+-- name: asset_version_insert
+-- scope: insert
+-- $1 id, $2 asset no, $3 version number, $4 content hash, $5 body, $6 parts, $7 raw, $8 picture, $9 receipt, $10 now
+INSERT INTO asset_version (id, asset_no, version_no, content_hash, body_no, parts, raw_no, picture_no, receipt, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING no;
+
+-- name: asset_head
+-- $1 asset no, $2 head, $3 version, $4 name, $5 now, $6 revision step
+UPDATE asset SET head_no = $2, version = $3, name = $4, updated_at = $5, revision = revision + $6 WHERE account_no = acct() AND no = $1;
+
+-- name: asset_get
+-- Head with its document. $1 kind, $2 id, $3 deleted ones too
+SELECT a.no, a.id, a.name, a.source, a.status, a.version, a.revision, a.head_no, a.created_at, a.updated_at, a.deleted_at,
+       v.version_no, v.no, v.id, v.content_hash, v.created_at, d.body,
+       (SELECT string_agg(e.body, ',' ORDER BY u.i) FROM unnest(v.parts) WITH ORDINALITY u (no, i)
+          JOIN document e ON e.account_no = acct() AND e.no = u.no)
+  FROM asset a
+  JOIN asset_version v ON v.account_no = acct() AND v.no = a.head_no
+  JOIN document d ON d.account_no = acct() AND d.no = v.body_no
+ WHERE a.account_no = acct() AND a.kind = $1 AND a.id = $2 AND (a.deleted_at IS NULL OR $3);
+
+-- name: asset_get_version
+-- A version with its document, by its own id. $1 kind, $2 version id
+SELECT a.no, a.id, a.name, a.source, a.status, a.version, a.revision, a.head_no, a.created_at, a.updated_at, a.deleted_at,
+       v.version_no, v.no, v.id, v.content_hash, v.created_at, d.body,
+       (SELECT string_agg(e.body, ',' ORDER BY u.i) FROM unnest(v.parts) WITH ORDINALITY u (no, i)
+          JOIN document e ON e.account_no = acct() AND e.no = u.no)
+  FROM asset_version v
+  JOIN asset a ON a.account_no = acct() AND a.no = v.asset_no
+  JOIN document d ON d.account_no = acct() AND d.no = v.body_no
+ WHERE v.account_no = acct() AND a.kind = $1 AND v.id = $2;
+
+-- name: asset_raw
+SELECT d.body, b.bytes, b.mime
+  FROM asset_version v
+  LEFT JOIN document d ON d.account_no = acct() AND d.no = v.raw_no
+  LEFT JOIN blob b ON b.account_no = acct() AND b.no = v.picture_no
+ WHERE v.account_no = acct() AND v.no = $1;

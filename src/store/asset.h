@@ -60,6 +60,9 @@ int asset_version_load(struct ctx *c, enum asset_kind kind, struct str version_i
 /* The raw file of the head's first import, the picture and its mime; absent if none. */
 int asset_raw(struct ctx *c, int64_t version_row, struct str *raw_out, struct str *picture_out, const char **mime_out);
 
+/* A stored body with its entries (joined by commas) back in their place. */
+struct str asset_join(struct arena *a, enum asset_kind kind, struct str body, struct str parts);
+
 /* A text in the document table; its number. Used by frozen snapshots. */
 int document_put(struct ctx *c, struct str body, int64_t *no_out);
 int document_get(struct ctx *c, int64_t no, struct str *body_out); /* 1, 0, -1 */

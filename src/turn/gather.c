@@ -5,6 +5,7 @@
  */
 #include "lore/book.h"
 #include "regex/script_file.h"
+#include "store/asset.h"
 #include "turn/turn_private.h"
 
 #include "base/map.h"
@@ -100,31 +101,16 @@ asset_take(struct rows *rs, struct bound_asset *b)
 	return 0;
 }
 
-/* The entries of a stored document back in their place. */
-static struct str
-document_join(struct arena *a, struct str body, struct str parts, const char *member)
-{
-	struct str hole = member[0] ? json_raw(body, member) : body;
-	struct sb sb = sb_new(a);
-
-	if (!hole.p || parts.n == 0)
-		return body;
-	sb_add(&sb, str_sub(body, 0, (size_t)(hole.p - body.p) + 1));
-	sb_add(&sb, parts);
-	sb_add(&sb, str_sub(body, (size_t)(hole.p - body.p) + 1, body.n));
-	return sb_str(&sb);
-}
-
 /* Parsed document of a version or of a snapshot document, in `tmp`; NULL if it cannot be read. */
 static struct json *
-version_json(struct turn *t, struct arena *tmp, int64_t row, const char *member)
+version_json(struct turn *t, struct arena *tmp, int64_t row, enum asset_kind kind)
 {
 	struct rows *rs = db_query(t->c, STMT_asset_version_doc, P_INT(row));
 	struct json_error err;
 
 	if (rows_next(rs) <= 0)
 		return NULL;
-	return json_read(tmp, document_join(tmp, row_str(rs, 0), row_str(rs, 1), member), LIM_JSON_DEPTH, &err);
+	return json_read(tmp, asset_join(tmp, kind, row_str(rs, 0), row_str(rs, 1)), LIM_JSON_DEPTH, &err);
 }
 
 static struct json *
@@ -173,13 +159,14 @@ compile_scripts(struct arena *own, const struct json *doc, size_t *outside)
 
 struct compiler {
 	const void *(*compile)(struct arena *own, const struct json *doc, size_t *outside);
-	const char *member; /* of a version: where its entries stand; NULL = the key is a document */
+	bool is_document;    /* the key is a document, not a version */
+	enum asset_kind kind;
 };
 static const struct compiler compilers[CACHED__COUNT] = {
-	[CACHED_PRESET] = { compile_preset, "prompts" },
-	[CACHED_CARD] = { compile_card, NULL },
-	[CACHED_PERSONA] = { compile_persona, NULL },
-	[CACHED_SCRIPTS] = { compile_scripts, "" },
+	[CACHED_PRESET] = { compile_preset, false, ASSET_PRESET },
+	[CACHED_CARD] = { compile_card, true, ASSET_CHARACTER },
+	[CACHED_PERSONA] = { compile_persona, true, ASSET_USER },
+	[CACHED_SCRIPTS] = { compile_scripts, false, ASSET_REGEX },
 };
 
 /* The compiled form of a version or document, from the cache or made now; NULL if key is 0 or the text is unreadable. */
@@ -198,7 +185,7 @@ compiled(struct turn *t, enum cached_kind kind, int64_t key)
 	if (obj)
 		return obj;
 	tmp = arena_create("document", 0);
-	doc = k->member ? version_json(t, tmp, key, k->member) : document_json(t, tmp, key);
+	doc = k->is_document ? document_json(t, tmp, key) : version_json(t, tmp, key, k->kind);
 	if (doc) {
 		own = arena_create("asset", 0);
 		obj = k->compile(own, doc, &outside);
@@ -220,7 +207,7 @@ static struct cached_lore *
 lore_compile(struct turn *t, struct arena *own, struct arena *tmp, size_t *outside)
 {
 	struct cached_lore *l = arena_new(own, struct cached_lore);
-	struct json *doc = t->s.worldbook.row ? version_json(t, tmp, t->s.worldbook.row, "entries") : NULL;
+	struct json *doc = t->s.worldbook.row ? version_json(t, tmp, t->s.worldbook.row, ASSET_WORLDBOOK) : NULL;
 
 	if (doc) {
 		l->bound[l->n++] = (struct lore_bound){ lore_book_read(own, t->s.worldbook.name, doc), LORE_CHAT };
