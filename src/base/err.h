@@ -32,7 +32,7 @@ enum err_kind {
 
 struct err_field {
 	const char *path;    /* "/message", "/items/0/name" */
-	const char *code;    /* "required", "invalid_type", "too_small", "too_big", "invalid_enum_value", … */
+	const char *code;    /* as the original server: "required", "type", "enum", "minimum", "maxLength", … */
 	const char *message;
 };
 

@@ -73,7 +73,11 @@ enum field_mode {
  * Validates `body` (an object; NULL counts as {}) against the table. Collects every bad field in
  * c->err (code `validation_error`, at most LIM_FIELD_ERRORS, path "/a/0/b") and returns -1.
  * 0: *out is a new object with known, writable members only, defaults filled; names of unknown
- * members go to *ignored as paths (for the header x-tavern-ignored-fields; may be NULL).
+ * members, and of those this mode cannot set, go to *ignored as paths of visible ASCII without
+ * commas (for the header x-tavern-ignored-fields; may be NULL); read-only ones are dropped in silence.
+ * An object inside a body is set as a whole: its required members must be there in a patch, too.
+ * Lengths of strings are code points; 7.0 is the integer 7. FF_TRIM and FF_NONBLANK mean Unicode blanks.
+ * Query: lists are "a,b", objects are JSON texts. *out shares nodes with body and lives in c->a.
  */
 struct field_names {
 	VEC(const char *) v;

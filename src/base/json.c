@@ -649,6 +649,18 @@ json_string(struct arena *a, struct str v)
 }
 
 struct json *
+json_integer(struct arena *a, int64_t v)
+{
+	return root(a, must(json_object_new_int64(v)));
+}
+
+struct json *
+json_boolean(struct arena *a, bool v)
+{
+	return root(a, must(json_object_new_boolean(v)));
+}
+
+struct json *
 json_copy(struct arena *a, const struct json *j)
 {
 	node *n = NULL;

@@ -69,6 +69,8 @@ bool json_get_bool(const struct json *o, const char *key, bool dflt);
 struct json *json_object(struct arena *a);
 struct json *json_array(struct arena *a);
 struct json *json_string(struct arena *a, struct str v);            /* roots, or to be added once */
+struct json *json_integer(struct arena *a, int64_t v);
+struct json *json_boolean(struct arena *a, bool v);
 struct json *json_copy(struct arena *a, const struct json *j);      /* deep, own root */
 /* Adding transfers a root made by this file, or shares a borrowed node (json-c counts). Replaces an equal key. */
 void json_set(struct json *o, const char *key, const struct json *v);  /* NULL v = null */

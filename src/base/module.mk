@@ -1,7 +1,9 @@
 noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
 	src/base/arena.c src/base/arena.h src/base/conf.c src/base/conf.h src/base/ctx.h \
-	src/base/err.c src/base/err.h src/base/file.c src/base/file.h src/base/id.c src/base/id.h src/base/json.c src/base/json.h \
+	src/base/err.c src/base/err.h src/base/field.c src/base/field.h src/base/field_private.h \
+	src/base/field_schema.c src/base/file.c src/base/file.h src/base/id.c src/base/id.h \
+	src/base/json.c src/base/json.h \
 	src/base/json_get.c src/base/json_raw.c src/base/json_text.c \
 	src/base/limits.h src/base/log.c src/base/log.h src/base/map.c src/base/map.h \
 	src/base/rng.c src/base/rng.h src/base/sb.c src/base/sb.h src/base/str.c src/base/str.h \
@@ -12,7 +14,7 @@ libbase_a_SOURCES = \
 if HAVE_CMOCKA
 check_PROGRAMS += \
 	tests/unit/base_json.t tests/unit/base_mem.t tests/unit/base_text.t tests/unit/base_tm.t \
-	tests/unit/base_misc.t tests/unit/base_conf.t
+	tests/unit/base_misc.t tests/unit/base_conf.t tests/unit/base_field.t
 tests_unit_base_json_t_SOURCES = tests/unit/base_json.c
 tests_unit_base_json_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
 tests_unit_base_mem_t_SOURCES = tests/unit/base_mem.c
@@ -25,6 +27,8 @@ tests_unit_base_misc_t_SOURCES = tests/unit/base_misc.c
 tests_unit_base_misc_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
 tests_unit_base_conf_t_SOURCES = tests/unit/base_conf.c
 tests_unit_base_conf_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
+tests_unit_base_field_t_SOURCES = tests/unit/base_field.c
+tests_unit_base_field_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
 endif
 
 if FUZZERS
