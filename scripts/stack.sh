@@ -165,18 +165,19 @@ stack_database() {
 	EOT
 }
 
-# stack_conf DIR DATABASE WORKERS [SETTING…]: prints the daemon's configuration; later settings win.
+# stack_conf DIR PG DATABASE WORKERS [SETTING…]: writes DIR/tavernd.conf for a database of the cluster in the stack PG; later
+# settings win.
 stack_conf() {
-	local dir=$1 database=$2 workers=$3 run setting
-	run=$(stack_run "$dir")
-	shift 3
-	echo "# made by $program; settings of yours go into the environment as TAVERND_KEY"
-	for setting in "listen_dir = $run" "workers = $workers" \
-		"database = host=$run dbname=$database user=tavern_app" \
-		"database_sys = host=$run dbname=$database user=tavern_sys" \
-		"database_owner = host=$run dbname=$database user=postgres" "$@"; do
-		echo "$setting"
-	done
+	local dir=$1 pg database=$3 workers=$4 setting
+	pg="host=$(stack_run "$2") dbname=$database" || return 1
+	shift 4
+	{
+		echo "# made by $program, and made again at the next start"
+		for setting in "listen_dir = $(stack_run "$dir")" "workers = $workers" "database = $pg user=tavern_app" \
+			"database_sys = $pg user=tavern_sys" "database_owner = $pg user=postgres" "$@"; do
+			echo "$setting"
+		done
+	} >"$dir/tavernd.conf" && stack_own "$dir/tavernd.conf"
 }
 
 # stack_nginx_conf DIR PORT WORKERS APP: writes DIR/nginx.conf and DIR/nginx-routes.conf; the readable pages are APP/share/tavernd/web.
@@ -207,8 +208,7 @@ stack_tavernctl() { stack_as "$2/bin/tavernctl" -c "$1/tavernd.conf" "${@:3}"; }
 
 # stack_install BUILD APP: installs a build tree.
 stack_install() {
-	make -s -C "$1" install prefix="$2" sysconfdir="$2/etc" unitdir="$2/lib/systemd/system" \
-		sysusersdir="$2/lib/sysusers.d" tmpfilesdir="$2/lib/tmpfiles.d" >/dev/null && chmod -R go+rX "$2"
+	make -s -C "$1" install prefix="$2" >/dev/null && chmod -R go+rX "$2"
 }
 
 # Called as a program: FUNCTION ARG… for the stack whose directory is the first argument.
