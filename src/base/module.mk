@@ -4,7 +4,7 @@ libbase_a_SOURCES = \
 	src/base/err.c src/base/err.h src/base/field.c src/base/field.h src/base/field_private.h \
 	src/base/field_schema.c src/base/file.c src/base/file.h src/base/id.c src/base/id.h \
 	src/base/json.c src/base/json.h \
-	src/base/json_get.c src/base/json_raw.c src/base/json_text.c \
+	src/base/json_get.c src/base/json_loose.c src/base/json_loose.h src/base/json_raw.c src/base/json_text.c \
 	src/base/limits.h src/base/log.c src/base/log.h src/base/map.c src/base/map.h \
 	src/base/rng.c src/base/rng.h src/base/sb.c src/base/sb.h src/base/str.c src/base/str.h \
 	src/base/tm.c src/base/tm.h src/base/tm_private.h src/base/tm_zone.c \
