@@ -35,8 +35,8 @@ enum regex_fault {
 
 struct regex_error {
 	enum regex_fault fault;
-	size_t at;         /* byte of the pattern */
-	const char *what;  /* static text: "unterminated group", … */
+	size_t at;        /* byte of the pattern */
+	const char *what; /* static text: "unterminated group", … */
 };
 
 struct regex;
@@ -50,11 +50,9 @@ int regex_flags(struct str letters);
  */
 struct regex *regex_compile(struct arena *a, struct str pattern, int flags, struct regex_error *err);
 
-size_t regex_bytes(const struct regex *re);                        /* held by the pattern, JIT code included */
-int regex_groups(const struct regex *re);                          /* capturing groups, group 0 not counted */
-int regex_named(const struct regex *re, struct str name);          /* number of a named group, 0 = none */
-bool regex_has_names(const struct regex *re);
-int regex_get_flags(const struct regex *re);
+size_t regex_bytes(const struct regex *re); /* held by the pattern, JIT code included */
+int regex_groups(const struct regex *re);   /* capturing groups, group 0 not counted */
+bool regex_jitted(const struct regex *re);  /* false: the interpreter runs it */
 
 enum regex_result {
 	REGEX_LIMIT = -1, /* steps, depth or heap used up: unknown whether it matches */
@@ -65,34 +63,40 @@ enum regex_result {
 #define REGEX_UNSET SIZE_MAX
 
 struct regex_span {
-	size_t from, to; /* bytes of the text; both REGEX_UNSET if the group took no part */
+	size_t from, to; /* bytes of the searched text; both REGEX_UNSET if the group took no part */
 };
-
-/* Work left for one text; counts down over several calls. Start with regex_budget(). */
-struct regex_budget {
-	int64_t steps;
-};
-struct regex_budget regex_budget(void); /* the default for one pattern over one text */
 
 /*
- * A text prepared for searching with one pattern, many times. `a` holds what is derived from it.
- * The text must be valid UTF-8 and outlive the search.
+ * CPU time left, in microseconds, for a piece of work with untrusted patterns: one budget may be
+ * shared by many searches. Looked at only where steps cannot be counted, so that results do not
+ * depend on it unless a pattern is hostile.
  */
+struct regex_budget {
+	int64_t us;
+};
+#define REGEX_BUDGET_US 150000 /* of one pattern over one text, if the caller brings none */
+
+/* A search with one pattern through one text. */
 struct regex_search {
-	struct arena *a;
 	const struct regex *re;
-	struct str text;             /* as given */
-	struct str units;            /* as searched: the same, or with pairs written as two halves */
-	struct regex_budget *budget; /* NULL = the default for each match */
-	struct str reversed;         /* made at need, for look-behind of open length */
-	struct regex_span *span;     /* [regex_groups + 1], of `text`, filled by a match */
-	size_t next;                 /* where in `units` the next search starts */
-	size_t mark;                 /* pairs of units and text met so far: */
-	size_t mark_text;
+	struct arena *a;         /* what is derived from the text */
+	struct str units;        /* the text as it is searched; spans point into it */
+	struct regex_span *span; /* [regex_groups + 1]: the last match */
+	struct regex_budget *budget, own;
+	struct str reversed; /* made at need */
+	size_t next;         /* where the search goes on */
+	bool halves;         /* pairs in units are written as two halves */
 	bool done;
 };
 
-struct regex_search regex_search(struct arena *a, const struct regex *re, struct str text, struct regex_budget *budget);
+/*
+ * Starts a search; the text must be valid UTF-8 and live as long. Without flag u a text with
+ * characters above U+FFFF is searched in a copy that has them as two halves of three bytes each:
+ * regex_text() makes a part of `units` UTF-8 again.
+ */
+void regex_search(struct regex_search *s, struct arena *a, const struct regex *re, struct str text,
+    struct regex_budget *budget);
+struct str regex_text(struct arena *a, struct str units);
 
 /*
  * Next match from where the last one ended; without flag g there is one at most. After an empty
@@ -101,15 +105,21 @@ struct regex_search regex_search(struct arena *a, const struct regex *re, struct
  */
 enum regex_result regex_next(struct regex_search *s);
 
-/* Does it match anywhere? (flag y: at the start) */
-enum regex_result regex_test(const struct regex *re, struct str text);
+/* Span of the group of that name that took part in the last match; false = none. */
+bool regex_named(const struct regex_search *s, struct str name, struct regex_span *out);
+
+/* Does it match anywhere? (flag y: at the start.) `a` is scratch; budget may be NULL. */
+enum regex_result regex_test(
+    struct arena *a, const struct regex *re, struct str text, struct regex_budget *budget);
 
 /*
  * False only if the pattern surely matches nowhere in a text with this fingerprint: a cheap
  * filter to run many patterns over many texts.
  */
+#define REGEX_PRINT_PAIRS 8192
 struct regex_print {
-	uint64_t pairs[64]; /* hashed pairs of neighbouring bytes, ASCII letters folded */
+	/* pairs of neighbouring bytes, hashed; then single bytes; ASCII letters folded */
+	uint64_t bits[(REGEX_PRINT_PAIRS + 256) / 64];
 };
 void regex_print_text(struct regex_print *out, struct str text);
 bool regex_may_match(const struct regex *re, const struct regex_print *print);

@@ -35,14 +35,15 @@ enum regex_substitute { REGEX_SUBST_NONE, REGEX_SUBST_RAW, REGEX_SUBST_ESCAPED }
 enum regex_source { REGEX_SOURCE_GLOBAL, REGEX_SOURCE_PRESET, REGEX_SOURCE_CARD };
 
 #define REGEX_DEPTH_NONE INT32_MIN
+#define REGEX_RESULT_MAX (8u << 20) /* bytes that scripts may make of one text */
 
 struct regex_script {
 	struct str id, name;
-	struct str find;            /* "/body/flags" or a bare pattern */
+	struct str find; /* "/body/flags" or a bare pattern */
 	struct str replace;
-	const struct str *trim;     /* cut from what was matched before it is inserted */
+	const struct str *trim; /* cut from what was matched before it is inserted */
 	size_t ntrim;
-	unsigned places;            /* REGEX_PLACE_BIT of each */
+	unsigned places; /* REGEX_PLACE_BIT of each */
 	bool disabled, markdown_only, prompt_only, run_on_edit;
 	enum regex_substitute substitute; /* macros in `find` */
 	int32_t min_depth, max_depth;     /* REGEX_DEPTH_NONE = no limit; also < -1 / < 0 */
@@ -56,18 +57,20 @@ struct regex_set *regex_set_compile(struct arena *a, const struct regex_script *
 size_t regex_set_bytes(const struct regex_set *set); /* compiled patterns; the rest is in the arena */
 size_t regex_set_count(const struct regex_set *set);
 const struct regex_script *regex_set_script(const struct regex_set *set, size_t i);
-/* Why script i can never run (invalid pattern), or NULL. Scripts with macros in `find` are checked when they run. */
+/* Why script i can never run (invalid pattern), or NULL. Scripts with macros in `find` are checked when they
+ * run. */
 const char *regex_set_fault(const struct regex_set *set, size_t i);
-/* The sets one after another, as one: what to apply for a session. Shares the compiled patterns, which must outlive it. */
+/* The sets one after another, as one: what to apply for a session. Shares the compiled patterns, which must
+ * outlive it. */
 struct regex_set *regex_set_join(struct arena *a, const struct regex_set *const *sets, size_t n);
 
 enum regex_verdict {
-	REGEX_RAN,          /* replaced something: `matches` */
-	REGEX_NO_MATCH,     /* listed only if the caller asks for everything */
-	REGEX_INVALID,      /* pattern is no JavaScript, or not supported: skipped */
-	REGEX_BREACH,       /* match, depth or heap limit: skipped for this text, which stays as it was */
-	REGEX_OVERSIZE,     /* the result would pass the size limit: skipped for this text */
-	REGEX_DISABLED,     /* the rest: listed only if the caller asks for everything */
+	REGEX_RAN,      /* replaced something: `matches` */
+	REGEX_NO_MATCH, /* listed only if the caller asks for everything */
+	REGEX_INVALID,  /* pattern is no JavaScript, or not supported: skipped */
+	REGEX_BREACH,   /* match, depth or heap limit: skipped for this text, which stays as it was */
+	REGEX_OVERSIZE, /* the result would pass the size limit: skipped for this text */
+	REGEX_DISABLED, /* the rest: listed only if the caller asks for everything */
 	REGEX_OTHER_PLACE,
 	REGEX_OTHER_CHANNEL,
 	REGEX_OTHER_DEPTH,
@@ -75,14 +78,16 @@ enum regex_verdict {
 };
 const char *regex_verdict_name(enum regex_verdict v); /* "ran", "no_match", … */
 
+struct regex_trace_item {
+	size_t script; /* index in the set */
+	enum regex_verdict verdict;
+	uint32_t matches;
+	const char *detail; /* static text, or NULL */
+};
+
 struct regex_trace {
-	bool all;                    /* in: list every script, not only those that ran or failed */
-	VEC(struct regex_trace_item {
-		size_t script;       /* index in the set */
-		enum regex_verdict verdict;
-		uint32_t matches;
-		const char *detail;  /* static text, or NULL */
-	}) items;
+	bool all; /* in: list every script, not only those that ran or failed */
+	VEC(struct regex_trace_item) items;
 };
 
 struct regex_call {
@@ -95,17 +100,31 @@ struct regex_call {
 	 * NULL = macros stay as text. The result must live as long as `a` of regex_apply.
 	 */
 	struct str (*expand)(void *arg, struct str text);
-	/* The same for a find string with substitute = escaped: each macro's value goes through regex_escape. */
+	/* The same for a find string with substitute = escaped: each macro's value goes through regex_escape.
+	 */
 	struct str (*expand_escaped)(void *arg, struct str text);
 	void *arg;
+	struct regex_budget
+	    *budget; /* CPU time shared by the calls of an assembly; NULL = REGEX_BUDGET_US for each script */
+	/*
+	 * If not NULL, filled with the parts of the result that come from `text` (captured text too), in
+	 * order: the rest was put in by scripts, and macros in it are never expanded (decisions 52).
+	 */
+	struct regex_own *own;
+};
+
+struct regex_own {
+	VEC(struct regex_span) part;
 };
 
 /*
- * Runs the set over one text, script after script on each other's output. Returns the text
- * itself if nothing changed, else a new text in `a`. Captured text is never expanded
- * (decisions 40). `trace` may be NULL.
+ * Runs the set over one text (valid UTF-8), script after script on each other's output. Returns
+ * the text itself if nothing changed, else a new text in `a`. Macros of a replacement run once for
+ * each text, before the first match is put in; only if a match goes into a macro's argument they
+ * run for each match. Captured text is never expanded (decisions 40). `trace` may be NULL.
  */
-struct str regex_apply(struct arena *a, const struct regex_set *set, struct str text, const struct regex_call *call, struct regex_trace *trace);
+struct str regex_apply(struct arena *a, const struct regex_set *set, struct str text,
+    const struct regex_call *call, struct regex_trace *trace);
 
 /* Does any enabled script of the set look at this place and channel? (to skip work) */
 bool regex_set_wants(const struct regex_set *set, enum regex_place place, enum regex_channel channel);

@@ -58,6 +58,39 @@ vector_check_json(struct sb *why, const char *what, const struct json *expected,
 	return vector_check_str(why, what, json_text(why->a, expected), json_text(why->a, got));
 }
 
+/* The escape \u0000 as that of U+FDEF. */
+static struct str
+mark_nul(struct arena *a, struct str text)
+{
+	struct sb out = sb_new(a);
+
+	for (size_t i = 0; i < text.n;) {
+		bool escape = text.p[i] == '\\', nul = str_starts(str_sub(text, i, text.n), STR("\\u0000"));
+		size_t n = nul ? 6 : escape ? 2 : 1;
+
+		if (nul)
+			sb_adds(&out, "\\ufdef");
+		else
+			sb_add(&out, str_sub(text, i, i + n));
+		i += n;
+	}
+	return sb_str(&out);
+}
+
+struct str
+vector_nul(struct arena *a, struct str s)
+{
+	struct sb out = sb_new(a);
+
+	for (size_t i = 0; i < s.n;) {
+		bool nul = str_starts(str_sub(s, i, s.n), STR(VECTOR_NUL));
+
+		sb_addc(&out, nul ? '\0' : s.p[i]);
+		i += nul ? sizeof VECTOR_NUL - 1 : 1;
+	}
+	return sb_str(&out);
+}
+
 static struct str
 file_read(struct arena *a, const char *path)
 {
@@ -160,6 +193,8 @@ main(int argc, char **argv)
 		run.only++;
 	}
 	text = file_read(a, argv[2]);
+	if (run.kind->keeps_nul)
+		text = mark_nul(a, text);
 	run.file = json_read(a, text, LIM_JSON_DEPTH, &bad);
 	if (run.file == NULL) {
 		fprintf(stderr, "%s:%d:%d: %s\n", argv[2], bad.line, bad.column, bad.what != NULL ? bad.what : "cannot be read");

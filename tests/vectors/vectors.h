@@ -22,7 +22,12 @@ struct vector_kind {
 	int (*run_case)(struct ctx *c, const struct json *file, const struct json *case_, struct sb *why);
 	/* Other arrays of the document that hold cases, besides `cases`; NULL-terminated, NULL = none. */
 	const char *const *more_arrays;
+	/* NULs of the document's texts, which the reader of JSON drops, arrive as VECTOR_NUL (vector_nul brings them back). */
+	bool keeps_nul;
 };
+
+#define VECTOR_NUL "\xef\xb7\xaf" /* U+FDEF, which no text holds */
+struct str vector_nul(struct arena *a, struct str s);
 
 #define VECTOR_KIND(id) extern const struct vector_kind vectors_##id;
 #include "kinds.def"

@@ -1,0 +1,302 @@
+/* regex_script: what the vectors do not show: order of sources, traces, own parts, macros, limits, old files.
+ */
+#include "base/sb.h"
+#include "regex/script_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static struct arena *a;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	a = arena_create("test", 0);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	arena_destroy(&a);
+	return 0;
+}
+
+static struct regex_script
+script(const char *find, const char *replace)
+{
+	return (struct regex_script){ .find = str_c(find),
+		.replace = str_c(replace),
+		.places = REGEX_PLACE_BIT(REGEX_PLACE_AI),
+		.min_depth = REGEX_DEPTH_NONE,
+		.max_depth = REGEX_DEPTH_NONE };
+}
+
+static int expansions;
+
+/* {{x}} is X, and "{{say::…}}" the argument in brackets. */
+static struct str
+expand(void *arg, struct str s)
+{
+	struct sb out = sb_new(a);
+
+	(void)arg;
+	expansions++;
+	for (size_t i = 0; i < s.n;) {
+		struct str rest = str_sub(s, i, s.n);
+		size_t close = str_find(rest, STR("}}"), 0);
+
+		if (str_starts(rest, STR("{{x}}"))) {
+			sb_adds(&out, "X");
+			i += 5;
+		} else if (str_starts(rest, STR("{{say::")) && close != STR_NPOS) {
+			sb_addf(&out, "[%.*s]", STR_ARG(str_sub(rest, 7, close)));
+			i += close + 2;
+		} else {
+			sb_addc(&out, s.p[i++]);
+		}
+	}
+	return sb_str(&out);
+}
+
+static const char *
+apply(const struct regex_script *v, size_t n, const char *text, struct regex_call *call,
+    struct regex_trace *trace)
+{
+	call->place = REGEX_PLACE_AI;
+	return arena_strdup(a, regex_apply(a, regex_set_compile(a, v, n), str_c(text), call, trace));
+}
+
+static const char *
+apply_one(const char *find, const char *replace, const char *text)
+{
+	struct regex_script s = script(find, replace);
+	struct regex_call call = { .expand = expand };
+
+	return apply(&s, 1, text, &call, NULL);
+}
+
+static void
+replaces(void **state)
+{
+	(void)state;
+	assert_string_equal(apply_one("/(?<a1_$>x)/", "[$<a1_$>$1]", "x"), "[xx]");
+	assert_string_equal(apply_one("/a/g", "{{MATCH}}$0", "aa"), "aaaa");
+	assert_string_equal(apply_one("/a/", "$&$`$'$$", "xay"), "x$&$`$'$$y");
+	assert_string_equal(apply_one("/(a)/g", "<$2>", "xaa"), "x<1><2>");
+	assert_string_equal(apply_one("/(a)/", "<$2>",
+				"\xf0\x9f\x98\x80"
+				"a"),
+	    "\xf0\x9f\x98\x80<2>");
+	assert_string_equal(apply_one("/b/g", "\xf0\x9f\x98\x82",
+				"\xf0\x9f\x98\x80"
+				"b\xf0\x9f\x98\x80"),
+	    "\xf0\x9f\x98\x80\xf0\x9f\x98\x82\xf0\x9f\x98\x80");
+	assert_string_equal(apply_one("/\xe2\x80\x9c([^\xe2\x80\x9d]*)\xe2\x80\x9d/g",
+				"\xe3\x80\x8c$1\xe3\x80\x8d", "\xe2\x80\x9c\xf0\x9f\x98\x80\xe2\x80\x9d"),
+	    "\xe3\x80\x8c\xf0\x9f\x98\x80\xe3\x80\x8d");
+}
+
+static void
+runs_macros_of_the_author_only(void **state)
+{
+	(void)state;
+	expansions = 0;
+	assert_string_equal(apply_one("/<(.*?)>/g", "{{x}}$1;", "<{{x}}><b>"), "X{{x}};Xb;");
+	assert_int_equal(expansions, 1);
+	assert_string_equal(apply_one("/<(.*?)>/g", "{{say::$1}}", "<p><}}{{x}}>"), "[p][}}{{x}}]");
+	expansions = 0;
+	assert_string_equal(apply_one("/q/g", "{{x}}", "no such letter"), "no such letter");
+	assert_int_equal(expansions, 0);
+}
+
+static void
+tells_whose_text_it_is(void **state)
+{
+	struct regex_script v[] = { script("/\\[(.+?)\\]/g", "<$1>"), script("/c/g", "cc") };
+	struct regex_own own = { 0 };
+	struct regex_call call = { .own = &own };
+
+	(void)state;
+	assert_string_equal(apply(v, 2, "ab[x]c[c]", &call, NULL), "ab<x>cc<cc>");
+	assert_int_equal(own.part.n, 2); /* "ab" and "x" */
+	assert_int_equal(own.part.v[0].from, 0);
+	assert_int_equal(own.part.v[0].to, 2);
+	assert_int_equal(own.part.v[1].from, 3);
+	assert_int_equal(own.part.v[1].to, 4);
+	own = (struct regex_own){ 0 };
+	assert_string_equal(apply(v, 2, "\xf0\x9f\x98\x80[\xf0\x9f\x98\x80]", &call, NULL),
+	    "\xf0\x9f\x98\x80<\xf0\x9f\x98\x80>");
+	assert_int_equal(own.part.n, 2);
+	assert_int_equal(own.part.v[0].to, 4);
+	assert_int_equal(own.part.v[1].from, 5);
+	assert_int_equal(own.part.v[1].to, 9);
+}
+
+static void
+traces(void **state)
+{
+	struct regex_script v[] = { script("/a/g", "b"), script("/([/", ""), script("/q/", ""),
+		script("/(b+)+$/", ""), script("/a/gx", ""), script("/b/g", "c"), script("", "x") };
+	struct regex_trace trace = { 0 }, all = { .all = true };
+	struct regex_call call = { 0 };
+	struct sb text = sb_new(a);
+
+	(void)state;
+	for (int i = 0; i < 50; i++)
+		sb_adds(&text, "a");
+	sb_adds(&text, "!");
+	v[2].disabled = true;
+	apply(v, 7, sb_c(&text), &call, &trace);
+	assert_int_equal(trace.items.n, 6);
+	assert_int_equal(trace.items.v[0].verdict, REGEX_RAN);
+	assert_int_equal(trace.items.v[0].matches, 50);
+	assert_int_equal(trace.items.v[1].verdict, REGEX_INVALID);
+	assert_int_equal(trace.items.v[2].script, 3);
+	assert_int_equal(trace.items.v[2].verdict, REGEX_BREACH);
+	assert_int_equal(trace.items.v[3].verdict, REGEX_INVALID);
+	assert_int_equal(trace.items.v[4].verdict, REGEX_RAN);
+	assert_string_equal(regex_verdict_name(trace.items.v[2].verdict), "breach");
+	apply(v, 7, "zz", &call, &all);
+	assert_int_equal(all.items.n, 7);
+	assert_int_equal(all.items.v[0].verdict, REGEX_NO_MATCH);
+	assert_int_equal(all.items.v[2].verdict, REGEX_DISABLED);
+}
+
+static void
+bounds_the_result(void **state)
+{
+	struct sb big = sb_new(a), text = sb_new(a);
+	struct regex_script v[2];
+	struct regex_trace trace = { 0 };
+	struct regex_call call = { 0 };
+	const char *out;
+
+	(void)state;
+	for (int i = 0; i < 81000; i++)
+		sb_addc(&big, 'x');
+	for (int i = 0; i < 1000; i++)
+		sb_addc(&text, 'a');
+	v[0] = script("/a/g", sb_c(&big));
+	v[1] = script("/a/", "b");
+	out = apply(v, 2, sb_c(&text), &call, &trace);
+	assert_int_equal(trace.items.v[0].verdict, REGEX_OVERSIZE);
+	assert_int_equal(trace.items.v[1].verdict, REGEX_RAN);
+	assert_int_equal(strlen(out), 1000);
+	assert_int_equal(strlen(apply(v, 1, "aa", &call, NULL)), 162000);
+}
+
+static void
+joins_sources_in_order(void **state)
+{
+	struct regex_script one = script("/a/g", "b"), two = script("/b/g", "c"), three = script("/c/g", "d");
+	const struct regex_set *sets[] = { regex_set_compile(a, &one, 1), NULL, regex_set_compile(a, &two, 1),
+		regex_set_compile(a, &three, 1) };
+	struct regex_set *all = regex_set_join(a, sets, 4);
+	struct regex_call call = { .place = REGEX_PLACE_AI };
+
+	(void)state;
+	assert_int_equal(regex_set_count(all), 3);
+	assert_true(str_is(regex_apply(a, all, STR("abc"), &call, NULL), "ddd"));
+	assert_true(regex_set_wants(all, REGEX_PLACE_AI, REGEX_PERSIST));
+	assert_false(regex_set_wants(all, REGEX_PLACE_AI, REGEX_PROMPT));
+	assert_false(regex_set_wants(all, REGEX_PLACE_USER, REGEX_PERSIST));
+	assert_true(regex_set_bytes(sets[0]) > 0);
+}
+
+static void
+compiles_found_patterns_once(void **state)
+{
+	struct regex_script s = script("/{{x}}+/g", "y");
+	struct regex_call call = { .expand = expand };
+
+	(void)state;
+	s.substitute = REGEX_SUBST_RAW;
+	for (int i = 0; i < 300; i++) /* more than the cache holds, the same ones again */
+		assert_string_equal(apply(&s, 1, "aXXb", &call, NULL), "ayb");
+	for (int i = 0; i < 200; i++) {
+		struct regex_script other = script(arena_printf(a, "/{{x}}{%d}/", i + 1), "y");
+
+		other.substitute = REGEX_SUBST_RAW;
+		assert_string_equal(apply(&other, 1, "aXb", &call, NULL), i == 0 ? "ayb" : "aXb");
+	}
+}
+
+static struct json *
+parse(const char *text)
+{
+	struct json_error err;
+
+	return json_read(a, str_c(text), 32, &err);
+}
+
+static void
+reads_old_and_odd_files(void **state)
+{
+	const struct regex_script *v;
+	size_t n = regex_scripts_read(a,
+	    parse("[{\"findRegex\":\"a\",\"placement\":[0]},{\"findRegex\":\"a\",\"placement\":[4]},null,7,"
+		  "{\"findRegex\":\"a\",\"placement\":[0,2],\"minDepth\":\"\",\"maxDepth\":\"3\","
+		  "\"substituteRegex\":true,"
+		  "\"trimStrings\":\"x\",\"disabled\":\"false\",\"runOnEdit\":1},{\"placement\":\"1\","
+		  "\"minDepth\":null}]"),
+	    REGEX_SOURCE_CARD, &v);
+
+	(void)state;
+	assert_int_equal(n, 4);
+	assert_int_equal(v[0].places, REGEX_PLACE_ALL);
+	assert_true(v[0].markdown_only && v[0].prompt_only);
+	assert_int_equal(v[1].places, REGEX_PLACE_BIT(REGEX_PLACE_COMMAND));
+	assert_int_equal(v[2].places, REGEX_PLACE_BIT(REGEX_PLACE_AI));
+	assert_int_equal(v[2].min_depth, REGEX_DEPTH_NONE);
+	assert_int_equal(v[2].max_depth, 3);
+	assert_int_equal(v[2].substitute, REGEX_SUBST_RAW);
+	assert_int_equal(v[2].ntrim, 1);
+	assert_true(v[2].run_on_edit && !v[2].disabled);
+	assert_int_equal(v[3].places, REGEX_PLACE_BIT(REGEX_PLACE_USER));
+	assert_int_equal(v[0].source, REGEX_SOURCE_CARD);
+	assert_int_equal(regex_scripts_read(a, parse("{\"findRegex\":\"a\"}"), REGEX_SOURCE_GLOBAL, &v), 1);
+	assert_int_equal(regex_scripts_read(a, NULL, REGEX_SOURCE_GLOBAL, &v), 0);
+}
+
+static void
+splits_find_strings(void **state)
+{
+	static const char *const cases[][3] = { { "/a/b/g", "a/b", "g" }, { "a/b", "a/b", "" },
+		{ "//g", "//g", "" }, { "/", "/", "" }, { "\n/a/i", "a", "i" }, { "/a\nb/g", "/a", "" },
+		{ "/a/g!", "a", "g" }, { "/a/\xe2\x80\xa8", "a", "" } };
+	struct str pattern, flags;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		regex_find_split(str_c(cases[i][0]), &pattern, &flags);
+		assert_true(str_is(pattern, cases[i][1]));
+		assert_true(str_is(flags, cases[i][2]));
+	}
+	regex_find_split(STR("\n\n"), &pattern, &flags);
+	assert_null(pattern.p);
+	assert_true(str_is(regex_escape(a, STR("a.b\n/[")), "a\\.b\\n\\/\\["));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(replaces),
+		cmocka_unit_test(runs_macros_of_the_author_only),
+		cmocka_unit_test(tells_whose_text_it_is),
+		cmocka_unit_test(traces),
+		cmocka_unit_test(bounds_the_result),
+		cmocka_unit_test(joins_sources_in_order),
+		cmocka_unit_test(compiles_found_patterns_once),
+		cmocka_unit_test(reads_old_and_odd_files),
+		cmocka_unit_test(splits_find_strings),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
