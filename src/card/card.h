@@ -47,7 +47,7 @@ struct card {
 	struct str picture;       /* the avatar: the whole PNG, or the archive's icon; absent if none */
 	const char *picture_type; /* "image/png", "image/jpeg", "image/webp", "image/gif", "image/avif"; NULL
 				     if none */
-	VEC(struct card_asset) assets; /* of a CHARX: those that the card names and that are there */
+	VEC(struct card_asset) assets; /* of a CHARX: those that the card names and that are in the archive */
 	size_t assets_named;           /* entries of data.assets */
 
 	struct receipt receipt;
@@ -58,6 +58,11 @@ int card_read(struct arena *a, const struct import_file *file, struct card *out,
 /* The same for a JSON document already parsed (the `payload` of the JSON route); `text` is its source. */
 int card_read_json(struct arena *a, const struct json *doc, struct str text, struct str fallback_name,
     struct card *out, struct import_error *err);
+
+/* Bytes of an asset of a CHARX, from the archive that was kept. -1: asset_missing, archive_broken, too_large.
+ */
+int card_asset_read(
+    struct arena *a, struct str archive, struct str path, struct str *out, struct import_error *err);
 
 enum card_spec { CARD_SPEC_V2, CARD_SPEC_V3 };
 

@@ -13,12 +13,17 @@ struct preset_file {
 	struct str name; /* the file's own name field, else the fallback; absent if neither */
 	struct str raw;  /* as it came, connection secrets removed */
 	struct json *doc;
-	struct json *scripts; /* extensions.regex_scripts normalised, NULL if none; also in doc */
-	const char *track;    /* which order runs: "100001", "100000", "longest", "default" (decision 38) */
+	struct json
+	    *scripts;      /* extensions.regex_scripts normalised, NULL if none; doc keeps them as written */
+	const char *track; /* which order runs: "100001", "100000", "longest", "default" (decision 38) */
 	size_t prompts;
 	struct receipt receipt; /* decision 53: prompt_never_sent, row_skipped, role_unknown */
 };
 
+/*
+ * 0, or -1 with *err; nothing of *out is to be used then. The second form reads a document already
+ * parsed, `text` is its source, and *out starts zeroed.
+ */
 int preset_file_read(
     struct arena *a, const struct import_file *file, struct preset_file *out, struct import_error *err);
 int preset_file_read_json(struct arena *a, const struct json *doc, struct str text, struct str fallback_name,

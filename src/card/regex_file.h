@@ -22,6 +22,10 @@ struct regex_file {
 	struct receipt receipt;
 };
 
+/*
+ * 0, or -1 with *err; nothing of *out is to be used then. The second form reads a document already
+ * parsed, `text` is its source, and *out starts zeroed.
+ */
 int regex_file_read(
     struct arena *a, const struct import_file *file, struct regex_file *out, struct import_error *err);
 int regex_file_read_json(struct arena *a, const struct json *doc, struct str text, struct str fallback_name,
