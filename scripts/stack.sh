@@ -206,9 +206,10 @@ stack_tavernd() { stack_exec TERM "$2/bin/tavernd" -c "$1/tavernd.conf"; }
 # stack_tavernctl DIR APP ARG…: runs the operator's program against the stack.
 stack_tavernctl() { stack_as "$2/bin/tavernctl" -c "$1/tavernd.conf" "${@:3}"; }
 
-# stack_install BUILD APP: installs a build tree.
+# stack_install BUILD APP: installs a build tree. First `all`: what carries the installation's paths is made with the
+# configured ones, not with those of this copy.
 stack_install() {
-	make -s -C "$1" install prefix="$2" >/dev/null && chmod -R go+rX "$2"
+	make -s -j2 -C "$1" all >&2 && make -s -C "$1" install prefix="$2" >/dev/null && chmod -R go+rX "$2"
 }
 
 # Called as a program: FUNCTION ARG… for the stack whose directory is the first argument.
