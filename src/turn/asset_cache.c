@@ -110,6 +110,14 @@ hold(struct ctx *c, struct entry *e)
 	return e->obj;
 }
 
+void
+asset_cache_destroy(struct asset_cache *k)
+{
+	while (k->oldest)
+		drop(k, k->oldest);
+	pthread_mutex_destroy(&k->lock);
+}
+
 const void *
 asset_cache_get(struct asset_cache *k, struct ctx *c, enum cached_kind kind, uint64_t key)
 {

@@ -13,6 +13,8 @@ enum cached_kind { CACHED_PRESET, CACHED_CARD, CACHED_PERSONA, CACHED_BOOK, CACH
 struct asset_cache;
 
 struct asset_cache *asset_cache_create(struct arena *a, size_t bytes);
+void asset_cache_destroy(struct asset_cache *k); /* drops all; nothing may be held */
+
 /* The compiled form, held until c's arena is reset; NULL if it is not there. */
 const void *asset_cache_get(struct asset_cache *k, struct ctx *c, enum cached_kind kind, uint64_t key);
 /*

@@ -185,4 +185,5 @@ turns_stop(struct turns *p)
 	pthread_mutex_unlock(&p->lock);
 	pthread_join(p->persister, NULL);
 	p->started = false;
+	asset_cache_destroy(p->cache);
 }

@@ -209,7 +209,7 @@ turns_cancel_all(struct turns *p, const char *why)
 static int
 model_run(struct turn *t)
 {
-	struct llm_sink sink = { model_said, t };
+	struct llm_sink sink = { .text = model_said, .arg = t };
 	struct llm_call *call = llm_begin(t->p->conf.llm, t->c, &t->llm, &sink);
 	int rc;
 
