@@ -181,6 +181,17 @@ rest_patch(struct request *r)
 }
 
 int
+rest_deleted_reply(struct request *r, struct str id)
+{
+	struct sb out = sb_new(r->ctx->a);
+
+	sb_adds(&out, "{\"id\":");
+	sb_add_json(&out, id);
+	sb_adds(&out, ",\"deleted\":true}");
+	return reply_data(r, sb_str(&out));
+}
+
+int
 rest_delete(struct request *r)
 {
 	const struct resource *res = r->route->arg;
@@ -190,11 +201,7 @@ rest_delete(struct request *r)
 		return -1;
 	if (res->delete_answer == DELETE_EMPTY)
 		return reply_empty(r);
-	sb_truncate(&w.out, 0);
-	sb_adds(&w.out, "{\"id\":");
-	sb_add_json(&w.out, w.id);
-	sb_adds(&w.out, ",\"deleted\":true}");
-	return reply_data(r, sb_str(&w.out));
+	return rest_deleted_reply(r, w.id);
 }
 
 struct batch_work {

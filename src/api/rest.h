@@ -20,6 +20,9 @@ int rest_not_found(struct request *r, const struct resource *res);
 /* {total,limit,offset,has_more,sort_by,sort_order} */
 const char *rest_list_meta(struct arena *a, const struct list_query *q, int64_t total);
 
+/* 200 {"data":{"id","deleted":true}} */
+int rest_deleted_reply(struct request *r, struct str id);
+
 /* A handler's unit of work: request and arguments through db_tx. */
 int rest_tx(struct request *r, enum db_mode mode, int (*fn)(struct request *, void *), void *arg);
 

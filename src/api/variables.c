@@ -1,0 +1,542 @@
+/*
+ * variables: five scopes, listed and read as rows; writes go through one step that finds the
+ * scope's place in the story, checks its room, stores value and log entry. Values are kept as the
+ * bytes that the client sent.
+ */
+#include "api/rest.h"
+#include "api/tables.h"
+#include "base/id.h"
+#include "base/limits.h"
+#include "base/map.h"
+
+/* clang-format off */
+static const char *const scopes[] = { "global", "chat", "floor", "branch", "page", NULL };
+
+static const struct field scope_ref[] = {
+	{ "session_id", FT_STRING, FF_REQUIRED, .expr = "(SELECT s.id FROM session s WHERE s.account_no = acct() AND s.no = t.session_no)" },
+	{ "branch_id", FT_STRING, FF_REQUIRED },
+	FIELD_END
+};
+static const struct field variable_fields[] = {
+	{ "id", FT_STRING, FF_READONLY },
+	{ "scope", FT_ENUM, FF_READONLY, .choices = scopes },
+	{ "scope_id", FT_STRING, FF_READONLY },
+	{ "key", FT_STRING, FF_READONLY },
+	{ "value", FT_ANY, FF_READONLY },
+	{ "updated_at", FT_TIME, FF_READONLY },
+	{ "scope_ref", FT_OBJECT, FF_READONLY | FF_OPTIONAL, .fields = scope_ref, .null_when = "branch_id" },
+	FIELD_END
+};
+
+static const struct field by_scope = { "scope", FT_ENUM, .choices = scopes };
+static const struct field by_scope_id = { "scope_id", FT_STRING, .min = 1 };
+static const struct field by_session = { "session_id", FT_STRING, .min = 1 };
+static const struct field by_branch = { "branch_id", FT_STRING, .min = 1 };
+static const struct field by_key = { "key", FT_STRING, .min = 1 };
+static const struct filter variable_filters[] = {
+	{ &by_scope, FILTER_EQ, "t.scope" },
+	{ &by_scope_id, FILTER_EQ, "t.scope_id" },
+	{ &by_session, FILTER_EQ, "(SELECT s.id FROM session s WHERE s.account_no = acct() AND s.no = t.session_no)" },
+	{ &by_branch, FILTER_EQ, "t.branch_id" },
+	{ &by_key, FILTER_EQ, "t.key" },
+	{ NULL }
+};
+static const struct sort_key variable_sorts[] = { { "updated_at", "t.updated_at" }, { "key", "t.key" }, { NULL } };
+static const struct resource res_variable = {
+	.name = "variable", .table = "variable", .fields = variable_fields, .filters = variable_filters, .sorts = variable_sorts,
+};
+
+static const struct field put_body[] = {
+	{ "scope", FT_ENUM, FF_REQUIRED, .choices = scopes },
+	{ "scope_id", FT_STRING, .min = 1, .doc = "session, floor or page id; \"global\"; \"branch:SESSION:BRANCH\"" },
+	{ "session_id", FT_STRING, .min = 1, .doc = "of branch scope, with branch_id" },
+	{ "branch_id", FT_STRING, .min = 1 },
+	{ "key", FT_STRING, FF_REQUIRED, .min = 1, .max = 1024 },
+	{ "value", FT_ANY, FF_REQUIRED | FF_NULLABLE | FF_RAW },
+	FIELD_END
+};
+static const struct field batch_item = { "item", FT_OBJECT, .fields = put_body };
+static const struct field batch_body[] = {
+	{ "items", FT_ARRAY, FF_REQUIRED, .min = 1, .max = 100, .items = &batch_item },
+	FIELD_END
+};
+static const char *const batch_actions[] = { "created", "updated", NULL };
+static const struct field batch_result[] = {
+	{ "index", FT_INT, FF_REQUIRED, .bounded = true, .max = INT64_MAX },
+	{ "action", FT_ENUM, FF_REQUIRED, .choices = batch_actions },
+	{ "data", FT_OBJECT, FF_OPTIONAL, .fields = variable_fields },
+	FIELD_END
+};
+static const struct field batch_result_item = { "result", FT_OBJECT, .fields = batch_result };
+static const struct field batch_meta[] = {
+	{ "total", FT_INT, FF_REQUIRED, .bounded = true, .min = 1, .max = INT64_MAX },
+	{ "created", FT_INT, FF_REQUIRED, .bounded = true, .max = INT64_MAX },
+	{ "updated", FT_INT, FF_REQUIRED, .bounded = true, .max = INT64_MAX },
+	FIELD_END
+};
+static const struct field batch_answer[] = {
+	{ "results", FT_ARRAY, FF_REQUIRED, .items = &batch_result_item },
+	{ "meta", FT_OBJECT, FF_REQUIRED, .fields = batch_meta },
+	FIELD_END
+};
+/* clang-format on */
+
+/* ---- where a value belongs ---- */
+
+struct place {
+	struct str scope, scope_id, session_id, branch_id, key; /* session_id and branch_id only of branch scope */
+	int64_t no, session_no, segment_no, page_no;
+	int32_t floor_seq;
+	bool in_story, has_page, locked;
+};
+
+/* "branch:SESSION:BRANCH" apart; false if it is not of that form. */
+static bool
+branch_scope_id(struct str id, struct str *session, struct str *branch)
+{
+	size_t colon;
+
+	if (!str_starts(id, STR("branch:")))
+		return false;
+	id = str_sub(id, 7, id.n);
+	colon = str_chr(id, ':', 0);
+	if (colon == STR_NPOS || colon == 0 || colon + 1 == id.n)
+		return false;
+	*session = str_sub(id, 0, colon);
+	*branch = str_sub(id, colon + 1, id.n);
+	return true;
+}
+
+/* Reads scope, ids and key of an item; errors name the item's path. */
+static int
+place_read(struct ctx *c, const struct json *item, const char *path, struct place *p)
+{
+	struct str given = json_get_str(item, "scope_id");
+
+	p->scope = json_get_str(item, "scope");
+	p->key = json_get_str(item, "key");
+	p->scope_id = given;
+	if (str_is(p->scope, "global")) {
+		if (!given.p)
+			return fail_field(c, arena_printf(c->a, "%s/scope_id", path), "required", "scope_id is required when scope is 'global'");
+		p->scope_id = STR("global");
+		return 0;
+	}
+	if (str_is(p->scope, "branch")) {
+		p->session_id = json_get_str(item, "session_id");
+		p->branch_id = json_get_str(item, "branch_id");
+		if (!(p->session_id.p && p->branch_id.p) && !(given.p && branch_scope_id(given, &p->session_id, &p->branch_id)))
+			return fail_field(c, arena_printf(c->a, "%s/scope_id", path), "required",
+			    "branch scope needs session_id and branch_id, or a scope_id \"branch:SESSION:BRANCH\"");
+		p->scope_id = str_c(arena_printf(c->a, "branch:%.*s:%.*s", STR_ARG(p->session_id), STR_ARG(p->branch_id)));
+		return 0;
+	}
+	if (!given.p && str_is(p->scope, "chat"))
+		p->scope_id = json_get_str(item, "session_id");
+	if (!p->scope_id.p)
+		return fail_field(c, arena_printf(c->a, "%s/scope_id", path), "required", "scope_id is required when scope is '%.*s'", STR_ARG(p->scope));
+	return 0;
+}
+
+static int
+place_find(struct ctx *c, struct place *p)
+{
+	struct rows *rs;
+	int rc;
+
+	if (str_is(p->scope, "global"))
+		return 0;
+	rs = db_query(c, STMT_variable_place, P_STR(p->scope), P_STR(p->session_id.p ? p->session_id : p->scope_id), P_STR(p->branch_id));
+	rc = rows_next(rs);
+	if (rc <= 0)
+		return rc < 0 ? -1 : fail(c, ERR_NOT_FOUND, "not_found", "%.*s \"%.*s\" not found", STR_ARG(p->scope), STR_ARG(p->scope_id));
+	p->no = row_int(rs, 0);
+	p->session_no = row_int(rs, 1);
+	p->in_story = !row_null(rs, 3) && row_int(rs, 4) >= 0;
+	p->segment_no = row_int(rs, 3);
+	p->floor_seq = (int32_t)row_int(rs, 4);
+	p->has_page = !row_null(rs, 5);
+	p->page_no = row_int(rs, 5);
+	p->locked = row_bool(rs, 6) && str_is(p->scope, "floor");
+	if (p->locked)
+		return fail(c, ERR_CONFLICT, "content_target_locked", "variables of a committed floor are read-only");
+	return 0;
+}
+
+static int
+room_check(struct ctx *c, const struct place *p, struct str value)
+{
+	struct rows *rs = db_query(c, STMT_variable_room, P_STR(p->scope), P_INT(p->no), P_STR(p->key));
+
+	if (rows_next(rs) <= 0)
+		return -1;
+	if (row_int(rs, 0) >= LIM_VARIABLES)
+		return fail(c, ERR_INVALID, "too_many_variables", "this scope holds %d variables already; delete some first", LIM_VARIABLES);
+	if (row_int(rs, 1) + (int64_t)value.n > LIM_VARIABLE_BYTES)
+		return fail(c, ERR_INVALID, "variables_too_big", "the values of this scope would pass %u bytes", LIM_VARIABLE_BYTES);
+	return 0;
+}
+
+/* ---- writing ---- */
+
+struct put_item {
+	struct place place;
+	struct str value;
+	struct str id;
+	bool created;
+};
+
+struct put_work {
+	struct put_item *items;
+	size_t n;
+};
+
+static int
+put_one(struct ctx *c, struct put_item *it)
+{
+	const struct place *p = &it->place;
+	struct id id = id_new(c->now), log = id_new(c->now);
+	bool global = str_is(p->scope, "global");
+	struct rows *rs;
+
+	if (place_find(c, &it->place) < 0 || room_check(c, p, it->value) < 0)
+		return -1;
+	rs = db_query(c, STMT_variable_put, P_C(id.s), P_STR(p->scope), P_INT(p->no), P_STR(p->scope_id), global ? P_NULL : P_INT(p->session_no),
+	    P_STR(p->branch_id), P_STR(p->key), P_STR(it->value), P_INT(c->now), P_C(log.s), p->in_story ? P_INT(p->segment_no) : P_NULL,
+	    p->in_story ? P_INT(p->floor_seq) : P_NULL, p->has_page ? P_INT(p->page_no) : P_NULL);
+	if (rows_next(rs) <= 0)
+		return -1;
+	it->id = row_str(rs, 0);
+	it->created = row_bool(rs, 1);
+	return 0;
+}
+
+static int
+put_work(struct request *r, void *arg)
+{
+	struct put_work *w = arg;
+
+	for (size_t i = 0; i < w->n; i++)
+		if (put_one(r->ctx, &w->items[i]) < 0)
+			return -1;
+	return 0;
+}
+
+static void
+item_print(struct sb *out, const struct put_item *it, int64_t now)
+{
+	sb_adds(out, "{\"id\":");
+	sb_add_json(out, it->id);
+	sb_addf(out, ",\"scope\":\"%.*s\",\"scope_id\":", STR_ARG(it->place.scope));
+	sb_add_json(out, it->place.scope_id);
+	sb_adds(out, ",\"key\":");
+	sb_add_json(out, it->place.key);
+	sb_adds(out, ",\"value\":");
+	sb_add(out, it->value);
+	sb_addf(out, ",\"updated_at\":%lld", (long long)now);
+	if (it->place.branch_id.p) {
+		sb_adds(out, ",\"scope_ref\":{\"session_id\":");
+		sb_add_json(out, it->place.session_id);
+		sb_adds(out, ",\"branch_id\":");
+		sb_add_json(out, it->place.branch_id);
+		sb_addc(out, '}');
+	}
+	sb_addc(out, '}');
+}
+
+static int
+variable_put(struct request *r)
+{
+	struct put_item it = { .value = json_raw(r->body, "value") };
+	struct put_work w = { &it, 1 };
+	struct sb out = sb_new(r->ctx->a);
+
+	if (place_read(r->ctx, r->in, "", &it.place) < 0 || rest_tx(r, DB_WRITE, put_work, &w) < 0)
+		return -1;
+	item_print(&out, &it, r->ctx->now);
+	return reply_status(r, it.created ? 201 : 200, sb_str(&out));
+}
+
+static int
+variable_put_batch(struct request *r)
+{
+	const struct json *items = json_get(r->in, "items");
+	struct str raw = json_raw(r->body, "items"), element;
+	struct put_work w = { .n = json_len(items) };
+	struct sb out = sb_new(r->ctx->a);
+	size_t pos = 0, created = 0;
+
+	w.items = arena_array(r->ctx->a, struct put_item, w.n);
+	for (size_t i = 0; i < w.n; i++) {
+		place_read(r->ctx, json_at(items, i), arena_printf(r->ctx->a, "/items/%zu", i), &w.items[i].place);
+		if (json_raw_next(raw, &pos, &element))
+			w.items[i].value = json_raw(element, "value");
+	}
+	if (failed(r->ctx) || rest_tx(r, DB_WRITE, put_work, &w) < 0)
+		return -1;
+	sb_adds(&out, "{\"results\":[");
+	for (size_t i = 0; i < w.n; i++) {
+		sb_addf(&out, "%s{\"index\":%zu,\"action\":\"%s\",\"data\":", i ? "," : "", i, w.items[i].created ? "created" : "updated");
+		item_print(&out, &w.items[i], r->ctx->now);
+		sb_addc(&out, '}');
+		created += w.items[i].created;
+	}
+	sb_addf(&out, "],\"meta\":{\"total\":%zu,\"created\":%zu,\"updated\":%zu}}", w.n, created, w.n - created);
+	return reply_data(r, sb_str(&out));
+}
+
+static int
+delete_work(struct request *r, void *arg)
+{
+	struct id log = id_new(r->ctx->now);
+	struct rows *rs = db_query(r->ctx, STMT_variable_floor_locked, P_STR(req_param(r, "id")));
+	int rc = rows_next(rs);
+
+	(void)arg;
+	if (rc <= 0)
+		return rc < 0 ? -1 : rest_not_found(r, &res_variable);
+	if (row_bool(rs, 0))
+		return fail(r->ctx, ERR_CONFLICT, "content_target_locked", "variables of a committed floor are read-only");
+	return db_exec(r->ctx, STMT_variable_delete, P_STR(req_param(r, "id")), P_C(log.s), P_INT(r->ctx->now)) < 0 ? -1 : 0;
+}
+
+static int
+variable_delete(struct request *r)
+{
+	return rest_tx(r, DB_WRITE, delete_work, NULL) < 0 ? -1 : rest_deleted_reply(r, req_param(r, "id"));
+}
+
+/* ---- resolve ---- */
+
+/* Nearest first. */
+static const char *const cascade[] = { "page", "floor", "branch", "chat", "global" };
+#define CASCADE (sizeof(cascade) / sizeof(*cascade))
+
+struct layer_row {
+	struct str id, key, value, scope_id;
+	int64_t updated_at;
+};
+
+struct resolved {
+	VEC(struct layer_row) layer[CASCADE];
+	bool present[CASCADE];
+};
+
+static int
+resolve_load(struct request *r, void *arg)
+{
+	struct resolved *v = arg;
+	struct rows *rs = db_query(r->ctx, STMT_variable_layers, P_STR(req_query(r, "session_id")), P_STR(req_query(r, "branch_id")),
+	    P_STR(req_query(r, "floor_id")), P_STR(req_query(r, "page_id")));
+	int rc;
+
+	*v = (struct resolved){ 0 };
+	while ((rc = rows_next(rs)) > 0)
+		for (size_t i = 0; i < CASCADE; i++)
+			if (str_is(row_str(rs, 0), cascade[i])) {
+				v->present[i] = true;
+				if (!row_null(rs, 1))
+					vec_push(r->ctx->a, &v->layer[i],
+					    ((struct layer_row){ row_str(rs, 1), row_str(rs, 3), row_str(rs, 4), row_str(rs, 2), row_int(rs, 5) }));
+			}
+	if (rc == 0 && !v->present[CASCADE - 1])
+		return fail(r->ctx, ERR_NOT_FOUND, "not_found", "session not found");
+	return rc;
+}
+
+static void
+ref_print(struct sb *out, const struct request *r, const char *name, const char *scope)
+{
+	if (strcmp(scope, "branch") != 0)
+		return;
+	sb_addf(out, ",\"%s\":{\"session_id\":", name);
+	sb_add_json(out, req_query(r, "session_id"));
+	sb_adds(out, ",\"branch_id\":");
+	sb_add_json(out, req_query(r, "branch_id"));
+	sb_addc(out, '}');
+}
+
+static void
+context_print(struct sb *out, const struct request *r)
+{
+	static const char *const ids[] = { "branch_id", "floor_id", "page_id" };
+
+	sb_adds(out, "{\"context\":{\"account_id\":");
+	sb_add_json(out, str_c(r->ctx->who.account_id));
+	sb_adds(out, ",\"session_id\":");
+	sb_add_json(out, req_query(r, "session_id"));
+	sb_adds(out, ",\"global_scope_id\":\"global\"");
+	for (size_t i = 0; i < 3; i++)
+		if (req_query(r, ids[i]).p) {
+			sb_addf(out, ",\"%s\":", ids[i]);
+			sb_add_json(out, req_query(r, ids[i]));
+		}
+	sb_addc(out, '}');
+}
+
+/* The nearest value of each key; keys in byte order, as the layers come. */
+static void
+nearest_print(struct sb *out, const struct request *r, const struct resolved *v)
+{
+	struct map *seen = map_create(r->ctx->a);
+	bool first = true;
+
+	sb_adds(out, ",\"resolved\":[");
+	for (size_t i = 0; i < CASCADE; i++)
+		for (size_t k = 0; k < v->layer[i].n; k++) {
+			const struct layer_row *row = &v->layer[i].v[k];
+
+			if (map_has(seen, row->key))
+				continue;
+			map_set(seen, row->key, out);
+			sb_adds(out, first ? "{\"key\":" : ",{\"key\":");
+			first = false;
+			sb_add_json(out, row->key);
+			sb_adds(out, ",\"value\":");
+			sb_add(out, row->value);
+			sb_addf(out, ",\"source_scope\":\"%s\",\"source_scope_id\":", cascade[i]);
+			sb_add_json(out, row->scope_id);
+			sb_addf(out, ",\"updated_at\":%lld", (long long)row->updated_at);
+			ref_print(out, r, "source_scope_ref", cascade[i]);
+			sb_addc(out, '}');
+		}
+	sb_addc(out, ']');
+}
+
+static struct str
+layer_scope_id(const struct request *r, const char *scope)
+{
+	if (strcmp(scope, "global") == 0)
+		return STR("global");
+	if (strcmp(scope, "branch") == 0)
+		return str_c(arena_printf(r->ctx->a, "branch:%.*s:%.*s", STR_ARG(req_query(r, "session_id")), STR_ARG(req_query(r, "branch_id"))));
+	return req_query(r, strcmp(scope, "chat") == 0 ? "session_id" : strcmp(scope, "floor") == 0 ? "floor_id" : "page_id");
+}
+
+static void
+layers_print(struct sb *out, const struct request *r, const struct resolved *v)
+{
+	bool first = true;
+
+	sb_adds(out, ",\"layers\":{");
+	for (size_t i = CASCADE; i-- > 0;) {
+		struct str scope_id = layer_scope_id(r, cascade[i]);
+
+		if (!v->present[i])
+			continue;
+		sb_addf(out, "%s\"%s\":{\"scope\":\"%s\",\"scope_id\":", first ? "" : ",", cascade[i], cascade[i]);
+		first = false;
+		sb_add_json(out, scope_id);
+		sb_adds(out, ",\"items\":[");
+		for (size_t k = 0; k < v->layer[i].n; k++) {
+			const struct layer_row *row = &v->layer[i].v[k];
+
+			sb_adds(out, k ? ",{\"id\":" : "{\"id\":");
+			sb_add_json(out, row->id);
+			sb_addf(out, ",\"scope\":\"%s\",\"scope_id\":", cascade[i]);
+			sb_add_json(out, row->scope_id);
+			sb_adds(out, ",\"key\":");
+			sb_add_json(out, row->key);
+			sb_adds(out, ",\"value\":");
+			sb_add(out, row->value);
+			sb_addf(out, ",\"updated_at\":%lld", (long long)row->updated_at);
+			ref_print(out, r, "scope_ref", cascade[i]);
+			sb_addc(out, '}');
+		}
+		sb_addc(out, ']');
+		ref_print(out, r, "scope_ref", cascade[i]);
+		sb_addc(out, '}');
+	}
+	sb_addc(out, '}');
+}
+
+static int
+resolve(struct request *r)
+{
+	struct resolved v;
+	struct sb out = sb_new(r->ctx->a);
+
+	if (rest_tx(r, DB_READ, resolve_load, &v) < 0)
+		return -1;
+	context_print(&out, r);
+	nearest_print(&out, r, &v);
+	if (req_query_bool(r, "include_layers", false))
+		layers_print(&out, r, &v);
+	sb_addc(&out, '}');
+	return reply_data(r, sb_str(&out));
+}
+
+/* clang-format off */
+static const struct field resolve_query[] = {
+	{ "session_id", FT_STRING, FF_REQUIRED, .min = 1 },
+	{ "branch_id", FT_STRING, .min = 1 },
+	{ "floor_id", FT_STRING, .min = 1 },
+	{ "page_id", FT_STRING, .min = 1 },
+	{ "include_layers", FT_BOOL, .dflt = "false" },
+	FIELD_END
+};
+static const struct field resolved_ref[] = {
+	{ "session_id", FT_STRING, FF_REQUIRED },
+	{ "branch_id", FT_STRING, FF_REQUIRED },
+	FIELD_END
+};
+static const struct field resolved_item[] = {
+	{ "key", FT_STRING, FF_REQUIRED },
+	{ "value", FT_ANY, FF_REQUIRED },
+	{ "source_scope", FT_ENUM, FF_REQUIRED, .choices = scopes },
+	{ "source_scope_id", FT_STRING, FF_REQUIRED },
+	{ "source_scope_ref", FT_OBJECT, FF_OPTIONAL, .fields = resolved_ref },
+	{ "updated_at", FT_TIME, FF_REQUIRED },
+	FIELD_END
+};
+static const struct field resolved_row = { "item", FT_OBJECT, .fields = resolved_item };
+static const struct field layer_item = { "item", FT_OBJECT, .fields = variable_fields };
+static const struct field layer[] = {
+	{ "scope", FT_ENUM, FF_REQUIRED, .choices = scopes },
+	{ "scope_id", FT_STRING, FF_REQUIRED },
+	{ "scope_ref", FT_OBJECT, FF_OPTIONAL, .fields = resolved_ref },
+	{ "items", FT_ARRAY, FF_REQUIRED, .items = &layer_item },
+	FIELD_END
+};
+static const struct field layers[] = {
+	{ "global", FT_OBJECT, FF_OPTIONAL, .fields = layer },
+	{ "chat", FT_OBJECT, FF_OPTIONAL, .fields = layer },
+	{ "branch", FT_OBJECT, FF_OPTIONAL, .fields = layer },
+	{ "floor", FT_OBJECT, FF_OPTIONAL, .fields = layer },
+	{ "page", FT_OBJECT, FF_OPTIONAL, .fields = layer },
+	FIELD_END
+};
+static const struct field resolve_context[] = {
+	{ "account_id", FT_STRING, FF_REQUIRED },
+	{ "session_id", FT_STRING, FF_REQUIRED },
+	{ "global_scope_id", FT_STRING, FF_REQUIRED },
+	{ "branch_id", FT_STRING, FF_OPTIONAL },
+	{ "floor_id", FT_STRING, FF_OPTIONAL },
+	{ "page_id", FT_STRING, FF_OPTIONAL },
+	FIELD_END
+};
+static const struct field resolve_answer[] = {
+	{ "context", FT_OBJECT, FF_REQUIRED, .fields = resolve_context },
+	{ "resolved", FT_ARRAY, FF_REQUIRED, .items = &resolved_row },
+	{ "layers", FT_OBJECT, FF_OPTIONAL, .fields = layers },
+	FIELD_END
+};
+static const int errors_read[] = { 404, 0 };
+static const int errors_write[] = { 404, 409, 0 };
+
+const struct route api_variables_routes[] = {
+	{ METHOD_GET, "/variables", rest_list, AUTH_ACCOUNT, .answer_kind = ANSWER_LIST, .answer = variable_fields, .arg = &res_variable, .tag = "variables",
+	  .summary = "List variables" },
+	{ METHOD_PUT, "/variables", variable_put, AUTH_ACCOUNT, .body = put_body, .answer = variable_fields, .errors = errors_write, .tag = "variables",
+	  .summary = "Create (201) or replace (200) one variable" },
+	{ METHOD_PUT, "/variables/batch", variable_put_batch, AUTH_ACCOUNT, .body = batch_body, .answer = batch_answer, .errors = errors_write,
+	  .tag = "variables", .summary = "Create or replace many variables: all or none" },
+	{ METHOD_GET, "/variables/resolve", resolve, AUTH_ACCOUNT, .query = resolve_query, .answer = resolve_answer, .errors = errors_read,
+	  .tag = "variables", .summary = "What a view sees: the nearest value of each key, and the layers" },
+	{ METHOD_GET, "/variables/{id}", rest_get, AUTH_ACCOUNT, .answer = variable_fields, .errors = errors_read, .arg = &res_variable, .tag = "variables",
+	  .summary = "Read a variable" },
+	{ METHOD_DELETE, "/variables/{id}", variable_delete, AUTH_ACCOUNT, .answer_kind = ANSWER_DELETED, .errors = errors_write, .tag = "variables",
+	  .summary = "Delete a variable" },
+	{ .path = NULL }
+};
+/* clang-format on */
