@@ -1,7 +1,7 @@
 noinst_LIBRARIES += libllm.a
 libllm_a_SOURCES = \
-	src/llm/answer.c src/llm/answer.h src/llm/caps.c src/llm/caps.h src/llm/chat_build.c src/llm/chat_read.c \
-	src/llm/clean.c src/llm/clean.h src/llm/dialect.c src/llm/dialect.h src/llm/llm.h \
+	src/llm/addr.c src/llm/addr.h src/llm/answer.c src/llm/answer.h src/llm/call.c src/llm/call.h src/llm/caps.c src/llm/caps.h src/llm/chat_build.c src/llm/chat_read.c \
+	src/llm/clean.c src/llm/clean.h src/llm/dialect.c src/llm/dialect.h src/llm/echo.c src/llm/llm.h src/llm/target.c src/llm/target.h src/llm/transfer.c \
 	src/llm/sse_in.c src/llm/sse_in.h src/llm/think.c src/llm/think.h src/llm/upstream_error.c src/llm/upstream_error.h
 # The rows of models' capabilities as C strings, one JSON object a line.
 src/llm/caps_rows.inc: $(top_srcdir)/src/llm/caps.jsonl
@@ -14,7 +14,13 @@ EXTRA_DIST += src/llm/caps.jsonl src/llm/README.md
 LLM_LIBS = libllm.a $(LOOP_LIBS) $(CURL_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/llm_answer.t tests/unit/llm_sse.t tests/unit/llm_think.t
+check_PROGRAMS += tests/unit/llm_answer.t tests/unit/llm_call.t tests/unit/llm_sse.t tests/unit/llm_target.t tests/unit/llm_think.t
+tests_unit_llm_call_t_SOURCES = tests/unit/llm_call.c
+tests_unit_llm_call_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_llm_call_t_LDADD = $(LLM_LIBS) $(CMOCKA_LIBS)
+tests_unit_llm_target_t_SOURCES = tests/unit/llm_target.c
+tests_unit_llm_target_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_llm_target_t_LDADD = $(LLM_LIBS) $(CMOCKA_LIBS)
 tests_unit_llm_answer_t_SOURCES = tests/unit/llm_answer.c
 tests_unit_llm_answer_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_llm_answer_t_LDADD = $(LLM_LIBS) $(CMOCKA_LIBS)
