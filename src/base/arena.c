@@ -140,7 +140,7 @@ arena_bytes(const struct arena *a)
 }
 
 void *
-arena_alloc(struct arena *a, size_t n)
+arena_alloc_raw(struct arena *a, size_t n)
 {
 	size_t need;
 	void *p;
@@ -154,7 +154,13 @@ arena_alloc(struct arena *a, size_t n)
 	p = a->newest->data + a->newest->used;
 	a->newest->used += need;
 	unpoison(p, n);
-	return memset(p, 0, n);
+	return p;
+}
+
+void *
+arena_alloc(struct arena *a, size_t n)
+{
+	return memset(arena_alloc_raw(a, n), 0, n);
 }
 
 bool
@@ -170,7 +176,6 @@ arena_extend(struct arena *a, void *p, size_t old, size_t n)
 		return false;
 	c->used += need - was;
 	unpoison(p, n);
-	memset((unsigned char *)p + old, 0, n - old);
 	return true;
 }
 
@@ -187,7 +192,7 @@ arena_alloc_n(struct arena *a, size_t n, size_t size)
 void *
 arena_copy(struct arena *a, const void *p, size_t n)
 {
-	void *q = arena_alloc(a, n);
+	void *q = arena_alloc_raw(a, n);
 
 	return n ? memcpy(q, p, n) : q;
 }
@@ -195,10 +200,11 @@ arena_copy(struct arena *a, const void *p, size_t n)
 char *
 arena_strdup(struct arena *a, struct str s)
 {
-	char *q = arena_alloc(a, s.n + 1);
+	char *q = arena_alloc_raw(a, s.n + 1);
 
 	if (s.n)
 		memcpy(q, s.p, s.n);
+	q[s.n] = '\0';
 	return q;
 }
 

@@ -24,11 +24,12 @@ void arena_reset(struct arena *a);                          /* clean-up, keeps t
 size_t arena_bytes(const struct arena *a);                  /* bytes held from the system */
 
 void *arena_alloc(struct arena *a, size_t n); /* zeroed, aligned for any type, never NULL */
+void *arena_alloc_raw(struct arena *a, size_t n); /* not zeroed: for bytes that are written at once */
 void *arena_copy(struct arena *a, const void *p, size_t n);
 #define arena_new(a, T) ((T *)arena_alloc((a), sizeof(T)))
 #define arena_array(a, T, n) ((T *)arena_alloc_n((a), (n), sizeof(T)))
 void *arena_alloc_n(struct arena *a, size_t n, size_t size); /* checks n * size */
-/* Grows a piece in place if it is the newest and its block has room; the new part is zeroed. For builders. */
+/* Grows a piece in place if it is the newest and its block has room; the new part is not zeroed. For builders. */
 bool arena_extend(struct arena *a, void *p, size_t old, size_t n);
 
 /* Copies; all NUL-terminated. */

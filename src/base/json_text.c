@@ -88,11 +88,44 @@ print(struct sb *s, const struct json *j, int level)
 	}
 }
 
+/*
+ * About the length of the compact text, a few escapes allowed for. Reserving it spares the copies of
+ * a growing buffer, which cost more than the printing where texts have megabytes.
+ */
+static size_t
+estimate(const struct json *j)
+{
+	struct json_iter it = { 0 };
+	struct json *v;
+	struct str key;
+	size_t n = 2;
+
+	switch (json_type(j)) {
+	case JSON_STRING:
+		return json_str(j).n + json_str(j).n / 16 + 3;
+	case JSON_ARRAY:
+		for (size_t i = 0; i < json_len(j); i++)
+			n += estimate(json_at(j, i)) + 1;
+		return n;
+	case JSON_OBJECT:
+		while (json_next(j, &it, &key, &v))
+			n += key.n + 4 + estimate(v);
+		return n;
+	case JSON_NULL:
+	case JSON_BOOL:
+	case JSON_INT:
+	case JSON_DOUBLE:
+		break;
+	}
+	return 8;
+}
+
 static struct str
 text(struct arena *a, const struct json *j, int level)
 {
 	struct sb s = sb_new(a);
 
+	sb_reserve(&s, estimate(j));
 	print(&s, j, level);
 	return sb_str(&s);
 }

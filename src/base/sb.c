@@ -42,17 +42,20 @@ sb_reserve(struct sb *s, size_t more)
 		s->cap = cap;
 		return;
 	}
-	p = arena_alloc(s->a, cap);
+	p = arena_alloc_raw(s->a, cap);
 	if (s->n)
 		memcpy(p, s->p, s->n);
+	p[s->n] = '\0';
 	s->p = p;
 	s->cap = cap;
 }
 
 /* Room for n more bytes and the NUL, or false (and `over`) if the limit forbids them. */
-static bool
+static inline bool
 take(struct sb *s, size_t n)
 {
+	if (!s->max && n < s->cap - s->n)
+		return true;
 	if (s->over)
 		return false;
 	if (s->max && n > s->max - s->n) {
@@ -63,7 +66,7 @@ take(struct sb *s, size_t n)
 	return true;
 }
 
-static void
+static inline void
 append(struct sb *s, const char *p, size_t n)
 {
 	memcpy(s->p + s->n, p, n);
@@ -81,8 +84,10 @@ sb_add(struct sb *s, struct str v)
 void
 sb_addc(struct sb *s, char c)
 {
-	if (take(s, 1))
-		append(s, &c, 1);
+	if (!take(s, 1))
+		return;
+	s->p[s->n++] = c;
+	s->p[s->n] = '\0';
 }
 
 void
@@ -151,9 +156,11 @@ add_escape(struct sb *s, unsigned char c)
 		['\\'] = '\\' };
 
 	if (c < sizeof(name) && name[c]) {
-		char two[2] = { '\\', name[c] };
-
-		sb_add(s, (struct str){ two, 2 });
+		if (!take(s, 2)) /* both or none */
+			return;
+		s->p[s->n++] = '\\';
+		s->p[s->n++] = name[c];
+		s->p[s->n] = '\0';
 	} else {
 		sb_addf(s, "\\u%04x", c);
 	}

@@ -17,6 +17,7 @@ vec_grow(struct arena *a, void **v, size_t n, size_t *cap, size_t size, size_t m
 	else if (want < n + more)
 		want = n + more;
 	if (*v && want <= SIZE_MAX / size && arena_extend(a, *v, now * size, want * size)) {
+		memset((char *)*v + now * size, 0, (want - now) * size);
 		*cap = want;
 		return;
 	}

@@ -91,6 +91,10 @@ fcgi_out_next(struct fcgi_out *o, struct fcgi_batch *b)
 	for (size_t i = 0; i < sizeof(b->head) / sizeof(b->head[0]); i++) {
 		size_t at = n_iov++, n = take_record(o, b->iov, &n_iov);
 
+		if (n == 0 && o->open) {
+			o->ended = true;
+			return n_iov - 1;
+		}
 		if (n == 0) {
 			b->iov[at] = (struct iovec){ b->end, ending(b->end, o->id, o->end_request) };
 			o->ended = true;

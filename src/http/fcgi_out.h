@@ -24,11 +24,12 @@ void fcgi_add_end(struct sb *out, uint16_t id, bool end_request);
 #define FCGI_PARTS 5
 struct fcgi_out {
 	uint16_t id;
-	bool end_request;          /* see fcgi_add_end */
+	bool end_request; /* see fcgi_add_end */
+	bool open;        /* more will follow from elsewhere: no end at all */
 	struct str part[FCGI_PARTS];
-	size_t n;                  /* parts */
-	size_t at, off;            /* private: part and byte reached */
-	bool ended;                /* private */
+	size_t n;       /* parts */
+	size_t at, off; /* private: part and byte reached */
+	bool ended;     /* private */
 };
 struct fcgi_batch {
 	uint8_t head[16][FCGI_HEAD];

@@ -1,7 +1,10 @@
 noinst_LIBRARIES += libhttp.a
 libhttp_a_SOURCES = \
-	src/http/fcgi_in.c src/http/fcgi_in.h src/http/fcgi_out.c src/http/fcgi_out.h \
-	src/http/request.h src/http/route.h src/http/router.c src/http/router.h src/http/server.h
+	src/http/events.c src/http/exchange.h src/http/fcgi_in.c src/http/fcgi_in.h \
+	src/http/fcgi_out.c src/http/fcgi_out.h src/http/openapi.c src/http/reply.c src/http/request.c \
+	src/http/request.h src/http/route.h src/http/router.c src/http/router.h \
+	src/http/serve.c src/http/server.c src/http/server.h src/http/sse.c src/http/sse.h
+EXTRA_DIST += src/http/README.md
 HTTP_LIBS = libhttp.a $(STREAM_LIBS) $(FCGI_LIBS)
 
 if HAVE_CMOCKA

@@ -16,36 +16,41 @@ struct request {
 	struct ctx *ctx;
 	const struct route *route;
 	enum method method;
-	struct str path;             /* raw, without the query */
-	struct str body;             /* bytes as sent */
+	struct str path; /* raw, without the query */
+	struct str body; /* bytes as sent */
 	struct str content_type;
 	struct str remote_addr, server_addr;
-	struct json *in;             /* validated body, known members only; NULL without a body table */
-	struct json *query;          /* validated query object */
-	struct field_names ignored;  /* unknown body members: x-tavern-ignored-fields */
+	struct json *in;            /* validated body, known members only; NULL without a body table */
+	struct json *query;         /* validated query object */
+	struct field_names ignored; /* unknown body members: x-tavern-ignored-fields */
 	struct route_match match;
-	void *app;                   /* the application's process state (api/app.h) */
-	struct http_conn *conn;      /* private to http */
+	void *app;                 /* the application's process state (api/app.h) */
+	struct exchange *exchange; /* private to http */
 };
 
-struct str req_param(const struct request *r, const char *name);   /* path parameter; always there */
-struct str req_header(const struct request *r, const char *name);  /* lower case name; STR_NULL if absent */
-struct str req_query(const struct request *r, const char *name);   /* validated text value; STR_NULL if absent */
+struct str req_param(const struct request *r, const char *name);  /* path parameter; always there */
+struct str req_header(const struct request *r, const char *name); /* lower case name; STR_NULL if absent */
+struct str req_query(
+    const struct request *r, const char *name); /* validated text value; STR_NULL if absent */
 int64_t req_query_int(const struct request *r, const char *name, int64_t dflt);
 bool req_query_bool(const struct request *r, const char *name, bool dflt);
 
-/* Answers. Text is JSON without the envelope; it is copied. All return 0. */
-int reply_data(struct request *r, struct str json);                /* {"data":…} with the row's status */
-int reply_status(struct request *r, int status, struct str json);  /* the same with another status */
+/*
+ * Answers. Text is JSON without the envelope. It is not copied: it must live until the handler has
+ * returned, so in the request's arena (or static). All return 0.
+ */
+int reply_data(struct request *r, struct str json);               /* {"data":…} with the row's status */
+int reply_status(struct request *r, int status, struct str json); /* the same with another status */
 int reply_list(struct request *r, struct str array, const char *meta_json); /* meta NULL = none */
 int reply_bare(struct request *r, int status, const char *content_type, struct str bytes);
-int reply_empty(struct request *r);                                /* 204 */
+int reply_empty(struct request *r); /* 204 */
 int reply_file(struct request *r, const char *content_type, const char *filename, struct str bytes);
-void reply_header(struct request *r, const char *name, const char *value); /* before the reply */
+void reply_header(
+    struct request *r, const char *name, const char *value); /* before reply_stream, else any time */
 
 /* The error envelope of the recorded error: {"error":{"code","message","details"?}}. */
 struct str error_envelope(struct arena *a, const struct err *e);
-int error_status(enum err_kind k);                                 /* the one place that maps kinds to statuses */
+int error_status(enum err_kind k); /* the one place that maps kinds to statuses */
 
 /*
  * Turns the answer into an event stream fed from `s` and detaches the connection from the
@@ -55,6 +60,15 @@ int error_status(enum err_kind k);                                 /* the one pl
 int reply_stream(struct request *r, struct stream *s, struct stream_pos from);
 /* A stream that says one `error` event and ends: refusals of stream routes (decisions 43). */
 int reply_stream_error(struct request *r, const struct err *e);
+/*
+ * As reply_stream, but another process may take the connection over: the headers are written, then
+ * offer(arg, fd, …) sends the descriptor away (peer ATTACH). 0: it did, the connection is gone here.
+ * -1: it could not; the caller answers by reply_stream after all.
+ */
+int reply_stream_elsewhere(
+    struct request *r, int (*offer)(void *arg, int fd, uint16_t id, bool keep), void *arg);
+/* The Last-Event-ID of the request as a position; zeroed if there is none or it is none of ours. */
+struct stream_pos req_last_event(const struct request *r);
 /* True once the client of a plain (not streamed) request has left; set by the loop. */
 bool request_deserted(const struct request *r);
 /* Calls fn on the loop thread when the client of this plain request leaves (or at once if it has). */

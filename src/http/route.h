@@ -76,6 +76,7 @@ struct route_match {
 /* 1 match, 0 no such path, -1 known path with other methods, -2 bad escape or too long. */
 int router_match(const struct router *rt, struct arena *a, enum method m, struct str path, struct route_match *out);
 
+/* The rows in the order of the document. */
 size_t router_count(const struct router *rt);
 const struct route *router_row(const struct router *rt, size_t i);
 

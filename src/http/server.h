@@ -10,40 +10,50 @@
 
 struct server_conf {
 	int listen_fd;
-	int threads_max;             /* request threads in all */
-	int threads_reserved;        /* of these only for requests without ROUTE_LONG */
-	int streams_max;             /* ROUTE_LONG requests at once; above: 503 + Retry-After */
+	int threads_max;                 /* request threads in all */
+	int threads_reserved;            /* of these only for requests without ROUTE_LONG */
+	int streams_max;                 /* ROUTE_LONG requests at once; above: 503 + Retry-After */
 	const char *const *cors_origins; /* NULL-terminated; "*" = any */
 	const char *version;
-	int thread_stack;            /* bytes */
+	int thread_stack; /* bytes */
 };
 
 /* The application's side of a request, on the request thread. */
 struct server_app {
-	void *state;                 /* becomes request.app */
+	void *state; /* becomes request.app */
 	/* Prepares ctx (db, cred) for a matched row; -1 records 401/403. Not called for AUTH_PUBLIC. */
 	int (*authenticate)(struct request *r);
 	/* Called when a handler failed before entering its account: the credentials' error wins. */
 	int (*enter)(struct request *r);
 };
 
-struct server *server_create(struct arena *a, struct loop *l, const struct router *rt, const struct server_conf *conf,
-    const struct server_app *app);
-void server_start(struct server *s);             /* begins to accept (loop thread or before loop_run) */
+/* Aborts if the system gives no epoll; `conf` is copied, its lists are not. */
+struct server *server_create(struct arena *a, struct loop *l, const struct router *rt,
+    const struct server_conf *conf, const struct server_app *app);
+void server_start(struct server *s); /* begins to accept (loop thread or before loop_run) */
 /*
- * Drain: stop accepting, serve parked connections without END_REQUEST so that nginx cannot reuse
- * them, call done(arg) on the loop when nothing is left or after bound_ms (then streams get an
- * `error` event first).
+ * Drain: stops accepting and closes the listen socket. Requests on parked connections are still
+ * answered, but without END_REQUEST, so that the web server does not use the connection again; after
+ * linger_ms (longer than its keepalive time-out on a reload) and when no request and no stream is left,
+ * done(arg) is called on the loop. After bound_ms each stream is told `error` and done is called anyway.
+ * Loop thread.
  */
-void server_drain(struct server *s, int bound_ms, void (*done)(void *), void *arg);
+void server_drain(struct server *s, int64_t linger_ms, int64_t bound_ms, void (*done)(void *), void *arg);
+/* Ends the threads and frees what the server holds. False: a handler is still running after wait_ms, nothing
+ * was freed. */
+bool server_destroy(struct server *s, int wait_ms);
 
 struct server_stats {
-	int threads, busy, streams, parked;
+	int threads, busy, longs, streams, connections; /* longs: requests that wait for a model */
 	uint64_t requests, refused;
 };
 void server_stats(struct server *s, struct server_stats *out); /* any thread */
 
-/* Adopt a connection that another worker handed over (peer ATTACH): loop thread. */
-void server_adopt(struct server *s, int fd, uint16_t request_id, bool keep, struct stream *st, struct stream_pos from);
+/*
+ * Adopts a connection that another worker handed over by reply_stream_elsewhere (its headers are
+ * out): feeds it from st. Loop thread; takes over fd, not a reference of st. Closes fd on failure.
+ */
+void server_adopt(
+    struct server *s, int fd, uint16_t request_id, bool keep, struct stream *st, struct stream_pos from);
 
 #endif

@@ -53,7 +53,7 @@ struct posts {
 
 struct loop {
 	int epfd, wakefd;
-	_Atomic(pthread_t) thread;
+	_Atomic pthread_t thread;
 	atomic_bool stopped;
 	int64_t now;
 

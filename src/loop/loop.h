@@ -11,6 +11,7 @@
 
 struct loop;
 
+/* Heap memory of its own: a loop outlives every arena but the process's. */
 struct loop *loop_create(void);
 void loop_destroy(struct loop **l);
 int loop_run(struct loop *l);                     /* until loop_stop; 0 */

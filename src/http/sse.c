@@ -1,0 +1,53 @@
+/* sse: see sse.h. */
+#include "sse.h"
+
+static const char *const names[] = { [STREAM_TEXT] = "chunk", [STREAM_REASONING] = "reasoning" };
+
+/* See sse.h. JSON has no raw line breaks, so one data line is enough; should a text have some, it gets more
+ * lines. */
+void
+sse_add_item(struct sb *out, const struct stream_item *it)
+{
+	struct str rest = it->data, line;
+
+	sb_addf(out, "event: %s\nid: %u.%u.%u\ndata: ", it->kind == STREAM_EVENT ? it->name : names[it->kind],
+	    it->after.event, it->after.text, it->after.reasoning);
+	if (it->kind != STREAM_EVENT) {
+		sb_adds(out, "{\"chunk\":");
+		sb_add_json(out, it->data);
+		sb_adds(out, "}\n\n");
+		return;
+	}
+	for (bool first = true; str_next(&rest, '\n', &line); first = false) {
+		sb_adds(out, first ? "" : "\ndata: ");
+		sb_add(out, line);
+	}
+	sb_adds(out, "\n\n");
+}
+
+/* See sse.h. */
+void
+sse_add_ping(struct sb *out)
+{
+	sb_adds(out, ": ping\n\n");
+}
+
+/* See sse.h. */
+bool
+sse_parse_id(struct str id, struct stream_pos *out)
+{
+	uint32_t v[3];
+	struct str part;
+	int64_t n;
+
+	for (int i = 0; i < 3; i++) {
+		if (!str_next(&id, '.', &part) || part.n == 0 || part.p[0] == '-' || !str_int(part, &n) ||
+		    n > UINT32_MAX)
+			return false;
+		v[i] = (uint32_t)n;
+	}
+	if (id.p != NULL)
+		return false;
+	*out = (struct stream_pos){ v[0], v[1], v[2] };
+	return true;
+}

@@ -1,0 +1,17 @@
+/*
+ * sse: server-sent events as text. Pure.
+ * Every event has an id: the cursor behind it, "event.text.reasoning".
+ */
+#ifndef HTTP_SSE_H
+#define HTTP_SSE_H
+
+#include "base/sb.h"
+#include "stream/stream.h"
+
+/* Appends one event: text becomes `chunk` {"chunk":…}, reasoning `reasoning` {"chunk":…}. */
+void sse_add_item(struct sb *out, const struct stream_item *it);
+void sse_add_ping(struct sb *out); /* a comment line, which readers skip */
+/* Reads an id back; false (out untouched) if it is none of ours. */
+bool sse_parse_id(struct str id, struct stream_pos *out);
+
+#endif

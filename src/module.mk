@@ -1,0 +1,10 @@
+# The programs themselves and what they share: settings, master, worker.
+noinst_LIBRARIES += libdaemon.a
+libdaemon_a_SOURCES = src/listen.c src/listen.h src/master.c src/master.h src/settings.c src/settings.h \
+	src/worker.c src/worker.h
+DAEMON_LIBS = libdaemon.a $(HTTP_LIBS)
+
+# The smallest application, for the tests of the HTTP side.
+noinst_PROGRAMS += tests/tools/httpdemo
+tests_tools_httpdemo_SOURCES = tests/tools/httpdemo.c
+tests_tools_httpdemo_LDADD = $(DAEMON_LIBS)

@@ -1,0 +1,86 @@
+/* settings: see settings.h. */
+#include "settings.h"
+
+#define AT(member) offsetof(struct settings, member)
+
+static const char *const auth_modes[] = { "off", "api_key", "jwt", NULL };
+static const char *const account_modes[] = { "single", "multi", NULL };
+static const char *const log_levels[] = { "debug", "info", "warn", "error", NULL };
+
+// clang-format off
+const struct conf_row settings_rows[] = {
+	{ "listen_dir", CONF_STR, AT(listen_dir), "/run/tavernd", 0, 0, NULL, "directory of the workers' sockets, w0.sock and on" },
+	{ "workers", CONF_INT, AT(workers), "0", 0, 256, NULL, "worker processes; 0 = one for each core" },
+	{ "worker_threads_max", CONF_INT, AT(worker_threads_max), "288", 2, 20000, NULL, "request threads of a worker, started on demand" },
+	{ "worker_threads_reserved", CONF_INT, AT(worker_threads_reserved), "8", 1, 1000, NULL, "of these only for requests that wait for no model" },
+	{ "worker_streams_max", CONF_INT, AT(worker_streams_max), "256", 1, 20000, NULL, "generations of a worker at once; above: 503" },
+	{ "account_streams_max", CONF_INT, AT(account_streams_max), "0", 0, 100000, NULL, "generations of an account at once, 0 = no limit; above: 429" },
+	{ "drain_timeout", CONF_MS, AT(drain_timeout), "120s", 0, 86400000, NULL, "how long a reload or stop waits for running generations" },
+	{ "cors_origins", CONF_LIST, AT(cors_origins), "http://localhost:5173, http://127.0.0.1:5173", 0, 0, NULL, "origins whose pages may call the API; * = any" },
+	{ "log_level", CONF_ENUM, AT(log_level), "info", 0, 0, log_levels, "least level that is logged" },
+
+	{ "database", CONF_STR, AT(database), "dbname=tavern user=tavern_app", 0, 0, NULL, "libpq connection string of the application role" },
+	{ "database_password", CONF_SECRET, AT(database_password), NULL, 0, 0, NULL, "its password" },
+	{ "database_sys", CONF_STR, AT(database_sys), "dbname=tavern user=tavern_sys", 0, 0, NULL, "connection string of the system role (leases, jobs, events)" },
+	{ "database_sys_password", CONF_SECRET, AT(database_sys_password), NULL, 0, 0, NULL, "its password" },
+	{ "database_owner", CONF_STR, AT(database_owner), NULL, 0, 0, NULL, "connection string of the owner, for tavernctl migrate only" },
+	{ "database_owner_password", CONF_SECRET, AT(database_owner_password), NULL, 0, 0, NULL, "its password" },
+	{ "db_connections", CONF_INT, AT(db_connections), "6", 1, 200, NULL, "connections of a worker to the database" },
+	{ "db_checkout_timeout", CONF_MS, AT(db_checkout_timeout), "5s", 10, 60000, NULL, "wait for a free connection; above: 503" },
+	{ "db_statement_timeout", CONF_MS, AT(db_statement_timeout), "30s", 100, 3600000, NULL, "longest statement" },
+	{ "db_lock_timeout", CONF_MS, AT(db_lock_timeout), "10s", 10, 3600000, NULL, "longest wait for a lock" },
+	{ "db_prepare", CONF_BOOL, AT(db_prepare), "true", 0, 0, NULL, "prepared statements; off behind a transaction pooler" },
+
+	{ "auth_mode", CONF_ENUM, AT(auth_mode), "off", 0, 0, auth_modes, "how callers prove who they are" },
+	{ "account_mode", CONF_ENUM, AT(account_mode), "single", 0, 0, account_modes, "one account for all, or many" },
+	{ "auth_off_allow_remote", CONF_BOOL, AT(auth_off_allow_remote), "false", 0, 0, NULL, "with auth_mode off: also serve requests that did not arrive on a loopback address" },
+	{ "api_keys", CONF_SECRET, AT(api_keys), NULL, 0, 0, NULL, "keys that are valid beside those in the database: KEY or KEY:ACCOUNT, comma separated" },
+	{ "admin_keys", CONF_SECRET, AT(admin_keys), NULL, 0, 0, NULL, "keys with the administrator's rights, comma separated" },
+	{ "api_key_pepper", CONF_SECRET, AT(api_key_pepper), NULL, 0, 0, NULL, "secret under which keys are hashed in the database" },
+	{ "jwt_secret", CONF_SECRET, AT(jwt_secret), NULL, 0, 0, NULL, "HS256 secret, at least 32 bytes" },
+	{ "jwt_public_key_file", CONF_STR, AT(jwt_public_key_file), NULL, 0, 0, NULL, "PEM file of an RS256 or ES256 key" },
+	{ "jwt_jwks_file", CONF_STR, AT(jwt_jwks_file), NULL, 0, 0, NULL, "file with a JWK set" },
+	{ "jwt_jwks_url", CONF_STR, AT(jwt_jwks_url), NULL, 0, 0, NULL, "URL of a JWK set" },
+	{ "jwt_issuer", CONF_STR, AT(jwt_issuer), NULL, 0, 0, NULL, "required `iss`" },
+	{ "jwt_audience", CONF_STR, AT(jwt_audience), NULL, 0, 0, NULL, "required `aud`" },
+	{ "jwt_account_claim", CONF_STR, AT(jwt_account_claim), "account_id", 0, 0, NULL, "claim that names the account in account_mode multi" },
+	{ "jwt_leeway", CONF_MS, AT(jwt_leeway), "30s", 0, 300000, NULL, "tolerated difference of clocks" },
+
+	{ "llm_provider", CONF_STR, AT(llm_provider), "echo", 0, 0, NULL, "echo, openai-compatible or another dialect" },
+	{ "llm_base_url", CONF_STR, AT(llm_base_url), NULL, 0, 0, NULL, "such as https://api.example.com/v1" },
+	{ "llm_api_key", CONF_SECRET, AT(llm_api_key), NULL, 0, 0, NULL, "key for the model server" },
+	{ "llm_model", CONF_STR, AT(llm_model), NULL, 0, 0, NULL, "model name" },
+	{ "llm_timeout", CONF_MS, AT(llm_timeout), "540s", 1000, 3600000, NULL, "longest generation; below the web server's 600 s" },
+	{ "llm_connect_timeout", CONF_MS, AT(llm_connect_timeout), "10s", 100, 600000, NULL, "connecting to the model server" },
+	{ "llm_first_byte_timeout", CONF_MS, AT(llm_first_byte_timeout), "300s", 1000, 3600000, NULL, "until the reply begins" },
+	{ "llm_idle_timeout", CONF_MS, AT(llm_idle_timeout), "120s", 1000, 3600000, NULL, "longest silence inside a reply" },
+	{ "allow_private_base_url", CONF_BOOL, AT(allow_private_base_url), "false", 0, 0, NULL, "model servers may have private or loopback addresses" },
+	{ "llm_allow_hosts", CONF_LIST, AT(llm_allow_hosts), NULL, 0, 0, NULL, "host or host:port allowed although private" },
+	{ "context_tokens", CONF_INT, AT(context_tokens), "32768", 256, 10000000, NULL, "context size where neither model nor preset says" },
+	{ "reply_tokens", CONF_INT, AT(reply_tokens), "1000", 1, 1000000, NULL, "reply size where neither request nor preset says" },
+
+	{ "secrets_master_key", CONF_SECRET, AT(secrets_master_key), NULL, 0, 0, NULL, "key under which stored secrets are sealed" },
+	{ "stream_linger", CONF_MS, AT(stream_linger), "30s", 0, 600000, NULL, "how long a finished stream waits for late readers" },
+	{ "run_lease", CONF_MS, AT(run_lease), "15s", 3000, 600000, NULL, "after so long without a sign of life a generation counts as failed" },
+	{ "asset_cache_bytes", CONF_BYTES, AT(asset_cache_bytes), "32m", 0, 1 << 30, NULL, "compiled presets, books and scripts that a worker keeps" },
+	{ .key = NULL },
+};
+// clang-format on
+
+/* See settings.h. */
+int
+settings_load(struct arena *a, struct settings *out, const char *path, char **env, const char *const *args,
+    struct conf_error *err)
+{
+	int rc;
+
+	*out = (struct settings){ 0 };
+	rc = conf_load(a, settings_rows, out, path, SETTINGS_ENV, env, args, err);
+
+	if (rc == 0 && out->worker_threads_reserved >= out->worker_threads_max) {
+		vec_push(
+		    a, &err->lines, "settings: worker_threads_reserved must be below worker_threads_max");
+		rc = -1;
+	}
+	return rc;
+}
