@@ -48,7 +48,10 @@ struct macro_template;
  */
 const struct macro_template *macro_compile(struct arena *a, struct str text, enum macro_dialect d);
 
-/* The same with an arena of its own and a copy of the text: for caches shared by threads. */
+/* A message (decisions 52): AUTO, but a pragma is text. For the owners MACRO_MESSAGE_READ and _FULL. */
+const struct macro_template *macro_compile_message(struct arena *a, struct str text);
+
+/* The same as macro_compile with an arena of its own and a copy of the text: for caches shared by threads. */
 struct macro_template *macro_template_new(struct str text, enum macro_dialect d);
 void macro_template_free(struct macro_template *t);      /* NULL is fine; only for macro_template_new */
 size_t macro_template_bytes(const struct macro_template *t); /* memory held, for the cache's budget */
@@ -136,6 +139,8 @@ bool macro_field_is_author(enum macro_field f);
 struct macro_source {
 	struct str text;                   /* absent = empty */
 	const struct macro_template *tpl;  /* of `text`, if the caller has it cached; else compiled when read */
+	enum macro_dialect dialect;        /* of its owner; used if `tpl` is NULL */
+	bool expanded;                     /* an author's text that is inserted as it is */
 	enum macro_field as;               /* not MF_NONE: this field is that field's value (and shares its one expansion) */
 };
 
@@ -144,6 +149,7 @@ struct macro_member {
 	const struct str *greetings;       /* alternates: {{greeting::1}} is greetings[0]; authors' texts */
 	size_t n_greetings;
 	bool muted;
+	bool outside;                      /* speaks, but is not listed among the group's members */
 };
 
 /* ---- variables ---------------------------------------------------------------------------------- */
@@ -257,7 +263,7 @@ enum macro_owner {      /* who wrote the text: what it may read and do */
 	MACRO_TEXT,     /* preset rows, notes, formats, persona, greetings: everything works */
 	MACRO_FIELD,    /* a card field (decisions 35 (2)): outlets empty, other fields by `field_in_field` */
 	MACRO_LORE,     /* keys and content of world info: outlets empty */
-	MACRO_MESSAGE_READ, /* a message (decisions 52): reads and chance only; compile with AUTO */
+	MACRO_MESSAGE_READ, /* a message (decisions 52): reads and chance only; see macro_compile_message */
 	MACRO_MESSAGE_FULL  /* the user's message: writes too */
 };
 
@@ -271,7 +277,7 @@ struct macro_rolls {
 };
 
 struct macro_piece {
-	const struct macro_template *tpl;
+	const struct macro_template *tpl;  /* must outlive the run and its results */
 	enum macro_owner owner;
 	struct str original;       /* what a card field overrides: {{original}}, first use only */
 	const struct macro_member *member; /* NULL = the speaker */

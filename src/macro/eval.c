@@ -1,0 +1,981 @@
+/*
+ * eval: walks lists, runs macros and takes branches. Counts steps, depth, inserted length and
+ * writes (decisions 32): a budget that is used up leaves that piece and all after it as written.
+ * Literal text is never counted nor cut.
+ */
+#include "macro/macro_private.h"
+
+#include "base/utf8.h"
+
+#define ARGV_SMALL 8
+
+struct str
+eval_src(const struct ev *ev, uint32_t s, uint32_t e)
+{
+	return (struct str){ ev->t->src.p + s, e - s };
+}
+
+double
+eval_chance(struct ev *ev)
+{
+	const struct macro_env *env = ev->r->env;
+	double v = env->chance ? env->chance(env->chance_ctx) : 0;
+
+	return v >= 0 && v < 1 ? v : 0;
+}
+
+/* ---- diagnostics ---- */
+
+/* Line and column of a byte of the given text; remembered, since places mostly move forward. */
+static void
+place_of(struct ev *ev, uint32_t at)
+{
+	struct str s = ev->t->given;
+
+	if (at < ev->place || !ev->line) {
+		ev->place = 0;
+		ev->line = ev->column = 1;
+	}
+	for (; ev->place < at && ev->place < s.n; ev->place++) {
+		unsigned char c = (unsigned char)s.p[ev->place];
+
+		if (c == '\n') {
+			ev->line++;
+			ev->column = 1;
+		} else if ((c & 0xc0) != 0x80) {
+			ev->column++;
+		}
+	}
+}
+
+void
+run_warn(struct macro_run *r, const struct macro_warning *w)
+{
+	if (r->code_count[w->code] >= r->env->limits.warnings) {
+		if (r->code_count[w->code])
+			r->res.warnings.v[r->code_last[w->code]].count++;
+		return;
+	}
+	r->code_count[w->code]++;
+	r->code_last[w->code] = (uint32_t)r->res.warnings.n;
+	vec_push(r->a, &r->res.warnings, *w);
+}
+
+void
+eval_warn(struct ev *ev, enum macro_code code, const struct node *n, struct str name, const char *fmt, ...)
+{
+	struct macro_warning w = { .code = code, .name = name, .count = 1 };
+	va_list ap;
+
+	if (ev->silent && code != MACRO_W_MESSAGE_WRITE)
+		return;
+	if (ev->r->code_count[code] < ev->r->env->limits.warnings) {
+		va_start(ap, fmt);
+		w.message = arena_vprintf(ev->r->a, fmt, ap);
+		va_end(ap);
+		if (n) {
+			uint32_t end = n->type == N_OPEN && n->close ? ev->t->nodes[n->close].end : n->end;
+
+			w.raw = eval_src(ev, n->start, end);
+			place_of(ev, prep_given(ev->t, n->start));
+			w.line = ev->line;
+			w.column = ev->column;
+		}
+	}
+	run_warn(ev->r, &w);
+}
+
+static void
+trace(struct ev *ev, struct str name, struct str raw, struct str resolved, enum macro_source_kind kind,
+    enum macro_branch branch)
+{
+	struct macro_run *r = ev->r;
+	struct macro_trace t = { .name = name, .raw = raw, .phase = r->env->phase, .kind = kind, .branch = branch };
+
+	if (!r->env->trace || r->res.traces.n >= MACRO_TRACES_MAX)
+		return;
+	t.resolved = arena_str(r->a, resolved.p ? resolved : STR(""));
+	vec_push(r->a, &r->res.traces, t);
+}
+
+void
+eval_used(struct ev *ev, uint32_t name)
+{
+	uint64_t bit = 1ull << (name & 63);
+
+	if (ev->seen[name >> 6] & bit)
+		return;
+	ev->seen[name >> 6] |= bit;
+	if (map_has(ev->r->used, ev->t->names[name].s))
+		return;
+	map_set(ev->r->used, ev->t->names[name].s, ev->r);
+	vec_push(ev->r->a, &ev->r->res.used_names, ev->t->names[name].s);
+}
+
+/* A budget is used up: one warning, and nothing more is evaluated in this piece. */
+static enum nv
+halt(struct ev *ev, enum macro_code code, const struct node *n)
+{
+	if (!ev->halted)
+		eval_warn(ev, code, n, STR_NULL, "%s; the rest stays as written",
+		    code == MACRO_W_STEPS ? "the text needs more evaluation steps than allowed"
+		                          : "macros put in more text than allowed");
+	ev->halted = true;
+	return NV_HALT;
+}
+
+static bool
+step(struct ev *ev, const struct node *n)
+{
+	if (ev->steps >= ev->r->env->limits.steps) {
+		halt(ev, MACRO_W_STEPS, n);
+		return false;
+	}
+	ev->steps++;
+	return true;
+}
+
+static bool
+too_deep(struct ev *ev)
+{
+	unsigned limit = ev->r->env->limits.depth;
+
+	return ev->depth + 1 > (limit < MACRO_DEPTH_MAX ? limit : MACRO_DEPTH_MAX);
+}
+
+static enum nv
+deep(struct ev *ev, const struct node *n)
+{
+	eval_warn(ev, MACRO_W_DEPTH, n, STR_NULL, "nested deeper than %u", ev->r->env->limits.depth);
+	return NV_DEPTH;
+}
+
+/* ---- putting text together ---- */
+
+static inline void
+put(struct sb *sb, const char *p, size_t n)
+{
+	if (sb->cap - sb->n <= n)
+		sb_reserve(sb, n);
+	memcpy(sb->p + sb->n, p, n);
+	sb->n += n;
+}
+
+/* Line breaks that end a text of the author: where its last run of them begins. */
+static size_t
+trailing_breaks(const char *p, size_t n)
+{
+	while (n && p[n - 1] == '\n') {
+		n--;
+		if (n && p[n - 1] == '\r')
+			n--;
+	}
+	return n;
+}
+
+/* What the author wrote, between macros. */
+static void
+literal(struct ev *ev, const char *p, size_t n)
+{
+	struct text *t = ev->text;
+	size_t keep;
+
+	if (t->eat) {
+		size_t skip = 0;
+
+		while (skip < n) {
+			size_t cr = p[skip] == '\r' && skip + 1 < n && p[skip + 1] == '\n';
+
+			if (p[skip + cr] != '\n')
+				break;
+			skip += cr + 1;
+		}
+		p += skip;
+		n -= skip;
+		t->eat = n == 0;
+	}
+	if (!n)
+		return;
+	if (p[n - 1] != '\n') {
+		put(&t->sb, p, n);
+		t->run = t->sb.n;
+		return;
+	}
+	keep = trailing_breaks(p, n);
+	put(&t->sb, p, n);
+	if (keep)
+		t->run = t->sb.n - (n - keep);
+}
+
+/* Literal text of dialects that change it: sillytavern's \{ and dedented content, groups without CR. */
+static void
+literal_special(struct ev *ev, const char *p, size_t n)
+{
+	bool st = ev->t->dialect == MACRO_SILLYTAVERN;
+	size_t from = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (st && p[i] == '\\' && i + 1 < n && (p[i + 1] == '{' || p[i + 1] == '}')) {
+			literal(ev, p + from, i - from);
+			from = ++i;
+		} else if (ev->drop_cr && p[i] == '\r') {
+			literal(ev, p + from, i - from);
+			from = i + 1;
+		} else if (ev->indent && p[i] == '\n') {
+			uint32_t drop = 0;
+
+			while (drop < ev->indent && i + 1 + drop < n && (p[i + 1 + drop] == ' ' || p[i + 1 + drop] == '\t'))
+				drop++;
+			literal(ev, p + from, i + 1 - from);
+			i += drop;
+			from = i + 1;
+		}
+	}
+	literal(ev, p + from, n - from);
+}
+
+static inline void
+gap(struct ev *ev, uint32_t s, uint32_t e)
+{
+	if (s >= e)
+		return;
+	if (ev->indent || ev->drop_cr || ev->t->dialect == MACRO_SILLYTAVERN)
+		literal_special(ev, ev->t->src.p + s, e - s);
+	else
+		literal(ev, ev->t->src.p + s, e - s);
+}
+
+static void
+insert(struct ev *ev, struct str v)
+{
+	if (!v.n)
+		return;
+	put(&ev->text->sb, v.p, v.n);
+	ev->text->run = ev->text->sb.n;
+	ev->text->eat = false;
+}
+
+/* UTF-16 units; the texts are short, most of them ASCII. */
+static size_t
+units(struct str s)
+{
+	size_t n = 0;
+
+	if (s.n > 64)
+		return utf8_units(s);
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		n += (c & 0xc0) != 0x80;
+		n += c >= 0xf0;
+	}
+	return n;
+}
+
+/* ---- macros ---- */
+
+enum nv
+eval_text(struct ev *ev, const struct arg *r, struct str *out)
+{
+	struct text t = { .sb = sb_new(ev->r->a) }, *around = ev->text;
+	uint32_t indent = ev->indent;
+
+	if (too_deep(ev))
+		return NV_DEPTH;
+	if (!step(ev, NULL))
+		return NV_HALT;
+	if (r->n0 == r->n1 && ev->t->dialect != MACRO_SILLYTAVERN) {
+		*out = eval_src(ev, r->s, r->e);
+		return NV_OK;
+	}
+	ev->text = &t;
+	ev->depth++;
+	ev->indent = 0;
+	eval_list(ev, r->s, r->e, r->n0, r->n1);
+	ev->indent = indent;
+	ev->depth--;
+	ev->text = around;
+	*out = sb_str(&t.sb);
+	return ev->halted ? NV_HALT : NV_OK;
+}
+
+/* sillytavern: narrows a range to what stands between its outer blanks; the indentation of its first line. */
+static uint32_t
+dedent(struct str src, uint32_t *s, uint32_t *e)
+{
+	struct str t = js_trim(str_sub(src, *s, *e));
+	uint32_t first, line;
+
+	if (!t.n) {
+		*e = *s;
+		return 0;
+	}
+	first = line = (uint32_t)(t.p - src.p);
+	while (line > *s && src.p[line - 1] != '\n')
+		line--;
+	*s = first;
+	*e = first + (uint32_t)t.n;
+	return first - line;
+}
+
+/* sillytavern: content of a scoped macro, without its common indentation and outer blanks. */
+static enum nv
+scoped_text(struct ev *ev, const struct node *n, const struct arg *r, struct str *out)
+{
+	struct text t = { .sb = sb_new(ev->r->a) }, *around = ev->text;
+	uint32_t s = r->s, e = r->e, indent = ev->indent;
+	struct str src = ev->t->src;
+
+	if (too_deep(ev))
+		return NV_DEPTH;
+	if (!step(ev, NULL))
+		return NV_HALT;
+	ev->indent = 0;
+	if (ev->t->dialect == MACRO_SILLYTAVERN && !(n->flags & NF_KEEP))
+		ev->indent = dedent(src, &s, &e);
+	ev->text = &t;
+	ev->depth++;
+	eval_list(ev, s, e, node_from(ev->t->nodes, r->n0, r->n1, s), r->n1);
+	ev->depth--;
+	ev->text = around;
+	ev->indent = indent;
+	*out = sb_str(&t.sb);
+	return ev->halted ? NV_HALT : NV_OK;
+}
+
+static enum nv
+eval_args(struct ev *ev, const struct node *n, struct str *argv)
+{
+	const struct arg *args = ev->t->args + n->arg;
+	enum nv st;
+
+	for (unsigned i = 0; i < n->argc; i++) {
+		if (n->flags & NF_SCOPED && i + 1u == n->argc)
+			st = scoped_text(ev, n, &args[i], &argv[i]);
+		else
+			st = eval_text(ev, &args[i], &argv[i]);
+		if (st == NV_DEPTH)
+			return deep(ev, n);
+		if (st != NV_OK)
+			return st;
+	}
+	return NV_OK;
+}
+
+static uint32_t
+node_end(const struct ev *ev, const struct node *n)
+{
+	return n->flags & NF_SCOPED ? ev->t->nodes[n->close].end : n->end;
+}
+
+/* What a refused macro prints: its source, nested macros replaced by their values (decisions 28). */
+static struct str
+refused_text(struct ev *ev, const struct node *n, const struct str *argv)
+{
+	const struct arg *args = ev->t->args + n->arg;
+	struct sb sb;
+	uint32_t at = n->start;
+
+	if (!(n->flags & NF_COMPUTED) || !argv || ev->silent)
+		return eval_src(ev, n->start, node_end(ev, n));
+	sb = sb_new(ev->r->a);
+	for (unsigned i = 0; i < n->argc; i++) {
+		sb_add(&sb, eval_src(ev, at, args[i].s));
+		sb_add(&sb, argv[i]);
+		at = args[i].e;
+	}
+	sb_add(&sb, eval_src(ev, at, node_end(ev, n)));
+	return sb_str(&sb);
+}
+
+// clang-format off
+static const char *const refusals[MACRO_W__COUNT] = {
+	[MACRO_W_UNKNOWN] = "no macro or variable has this name",
+	[MACRO_W_ARITY] = "the macro does not take these arguments",
+	[MACRO_W_PARSE] = "this is no variable path",
+	[MACRO_W_TYPE] = "the value is not of a kind that this works on",
+	[MACRO_W_CYCLE] = "the value is the macro itself",
+};
+// clang-format on
+
+enum nv
+eval_refuse(struct ev *ev, const struct node *n, const struct str *argv, enum macro_code code, struct str *out)
+{
+	eval_warn(ev, code, n, ev->t->names[n->name].s, "%s", refusals[code] ? refusals[code] : "refused");
+	*out = refused_text(ev, n, argv);
+	return NV_REFUSED;
+}
+
+bool
+eval_ordinary(struct ev *ev, const struct name *name, struct str *out)
+{
+	const struct var *v = var_find(ev->r, MACRO_ORDINARY, name->s, name->hash);
+
+	if (v->state != VAR_SET)
+		return false;
+	*out = v->v.text.p ? v->v.text : macro_value_text(ev->r->a, &v->v);
+	return true;
+}
+
+/* A plain value that is exactly the macro that reads it. */
+static enum nv
+plain_value(struct ev *ev, const struct node *n, struct str value, struct str *out)
+{
+	struct str name = ev->t->names[n->name].s;
+
+	*out = value;
+	if (value.n != name.n + 4 || memcmp(value.p, "{{", 2) != 0 || memcmp(value.p + value.n - 2, "}}", 2) != 0 ||
+	    memcmp(value.p + 2, name.p, name.n) != 0)
+		return NV_OK;
+	eval_warn(ev, MACRO_W_CYCLE, n, name, "%s", refusals[MACRO_W_CYCLE]);
+	return NV_REFUSED;
+}
+
+/* A chance macro of a message is rolled once; later the kept result is used (decisions 52). */
+static bool
+kept_roll(struct ev *ev, const struct node *n, struct str *out)
+{
+	const struct macro_rolls *r = ev->silent ? ev->piece->rolls : NULL;
+	uint32_t at = prep_given(ev->t, n->start);
+
+	for (size_t i = 0; r && i < r->v.n; i++)
+		if (r->v.v[i].offset == at) {
+			*out = r->v.v[i].text;
+			return true;
+		}
+	return false;
+}
+
+static void
+keep_roll(struct ev *ev, const struct node *n, struct str text)
+{
+	struct macro_roll roll = { .offset = prep_given(ev->t, n->start), .text = text };
+
+	if (ev->silent && ev->piece->rolls)
+		vec_push(ev->r->a, &ev->piece->rolls->v, roll);
+}
+
+static enum nv
+run_row(struct ev *ev, const struct node *n, struct str *out)
+{
+	const struct row *row = row_get(n->row);
+	struct str small[ARGV_SMALL], *argv = small;
+	enum nv st;
+
+	if (n->flags & NF_INEXACT && n->argc == 0) {
+		struct str written = js_trim(eval_src(ev, n->start + 2, n->end - 2));
+		struct name own = { .s = written, .hash = hash_bytes(hash_seed(), written.p, written.n) };
+
+		if (eval_ordinary(ev, &own, out))
+			return NV_OK;
+	}
+	if (row->flags & ROW_RAW_ARGS) {
+		*out = STR("");
+		return NV_OK;
+	}
+	if (row->flags & ROW_LAZY)
+		return n->argc < row->min || n->argc > row->max ? eval_refuse(ev, n, NULL, MACRO_W_ARITY, out) : row->fn(ev, n, NULL, out);
+	if (row->flags & ROW_CHANCE && kept_roll(ev, n, out))
+		return NV_OK;
+	if (n->argc > ARGV_SMALL)
+		argv = arena_array(ev->r->a, struct str, n->argc);
+	if (n->argc && (st = eval_args(ev, n, argv)) != NV_OK)
+		return st;
+	if (n->argc < row->min || n->argc > row->max)
+		return eval_refuse(ev, n, argv, n->argc ? MACRO_W_ARITY : MACRO_W_UNKNOWN, out);
+	if (row->flags & ROW_TIME && !ev->r->env->time_awareness) {
+		*out = STR("");
+		return NV_OK;
+	}
+	if (!row->fn)
+		return plain_value(ev, n, eval_field(ev, (enum macro_field)row->field), out);
+	st = row->fn(ev, n, argv, out);
+	if (st == NV_OK && row->flags & ROW_CHANCE)
+		keep_roll(ev, n, *out);
+	return st;
+}
+
+static enum nv
+run_name(struct ev *ev, const struct node *n, struct str *out)
+{
+	const struct name *name = &ev->t->names[n->name];
+	struct str small[ARGV_SMALL], *argv = small;
+	enum nv st;
+
+	if (!(n->flags & NF_WORDS) &&
+	    (ev->t->dialect == MACRO_MARINARA ? mar_variable(ev, name->s, out) : eval_ordinary(ev, name, out)))
+		return plain_value(ev, n, *out, out);
+	if (n->argc > ARGV_SMALL)
+		argv = arena_array(ev->r->a, struct str, n->argc);
+	if (n->argc && (st = eval_args(ev, n, argv)) != NV_OK)
+		return st;
+	return eval_refuse(ev, n, argv, n->flags & NF_WORDS ? MACRO_W_ARITY : MACRO_W_UNKNOWN, out);
+}
+
+/* Its name holds macros, or it is an operator that the dialect does not have. */
+static enum nv
+run_built(struct ev *ev, const struct node *n, struct str *out)
+{
+	struct arg inner = { .s = n->start + 2, .e = n->end - 2 };
+	struct sb sb;
+	struct str text;
+	enum nv st;
+
+	inner.n0 = (uint32_t)(n - ev->t->nodes) + 1;
+	inner.n1 = n->skip;
+	if (inner.n0 == inner.n1)
+		return eval_refuse(ev, n, NULL, n->flags & NF_WORDS ? MACRO_W_ARITY : MACRO_W_UNKNOWN, out);
+	if ((st = eval_text(ev, &inner, &text)) != NV_OK)
+		return st == NV_DEPTH ? deep(ev, n) : st;
+	st = eval_refuse(ev, n, NULL, n->flags & NF_WORDS ? MACRO_W_ARITY : MACRO_W_UNKNOWN, out);
+	if (ev->silent)
+		return st;
+	sb = sb_new(ev->r->a);
+	sb_adds(&sb, "{{");
+	sb_add(&sb, text);
+	sb_adds(&sb, "}}");
+	*out = sb_str(&sb);
+	return st;
+}
+
+
+static enum nv
+run_read(struct ev *ev, const struct node *n, struct str *out)
+{
+	const struct arg *key = ev->t->args + n->arg;
+	struct macro_value v;
+	enum macro_code code;
+	bool has;
+
+	if (!var_read(ev, n->flags & NF_GLOBAL ? MACRO_GLOBAL : MACRO_LOCAL, eval_src(ev, key->s, key->e), key->hash, &v,
+	        &has, &code))
+		return eval_refuse(ev, n, NULL, code, out);
+	*out = v.text.p ? v.text : macro_value_text(ev->r->a, &v);
+	return NV_OK;
+}
+
+/* One macro: counted, checked, traced. `*out` is what it prints. */
+static enum nv
+run_macro(struct ev *ev, const struct node *n, struct str *out)
+{
+	struct str raw = eval_src(ev, n->start, node_end(ev, n));
+	size_t len;
+	enum nv st;
+
+	*out = raw;
+	if (!step(ev, n))
+		return NV_HALT;
+	eval_used(ev, n->name);
+	switch (n->type) {
+	case N_MACRO:
+		st = run_row(ev, n, out);
+		break;
+	case N_NAME:
+		st = run_name(ev, n, out);
+		break;
+	case N_READ:
+		st = run_read(ev, n, out);
+		break;
+	case N_SHORT:
+		st = short_run(ev, n, out);
+		break;
+	default:
+		st = run_built(ev, n, out);
+		break;
+	}
+	if (st == NV_OK) {
+		len = units(*out);
+		if (len > ev->r->env->limits.length - ev->text->units || ev->text->units > ev->r->env->limits.length)
+			st = halt(ev, MACRO_W_LENGTH, n);
+		else
+			ev->text->units += len;
+	}
+	if (st == NV_HALT || st == NV_DEPTH) {
+		*out = raw;
+		return st;
+	}
+	if (ev->r->env->trace)
+		trace(ev, ev->t->names[n->name].s, raw, *out, MACRO_SRC_MACRO,
+		    st == NV_REFUSED ? MACRO_BRANCH_RAW : MACRO_BRANCH_NONE);
+	return st;
+}
+
+/* ---- blocks ---- */
+
+static bool
+writes_inside(const struct ev *ev, uint32_t i, uint32_t end)
+{
+	const struct node *v = ev->t->nodes;
+
+	if (!(ev->t->traits & MACRO_HAS_WRITE))
+		return false;
+	for (; i < end; i++)
+		if ((v[i].type == N_MACRO && row_get(v[i].row)->flags & ROW_WRITE) || v[i].type == N_SHORT)
+			return true;
+	return false;
+}
+
+/* A message keeps what writes as text, with one warning. */
+static bool
+kept_in_message(struct ev *ev, uint32_t i, uint32_t end)
+{
+	if (ev->piece->owner != MACRO_MESSAGE_READ || !writes_inside(ev, i, end))
+		return false;
+	if (!ev->kept_warned)
+		eval_warn(ev, MACRO_W_MESSAGE_WRITE, &ev->t->nodes[i], STR_NULL,
+		    "a message may not write variables: the macro stays as text");
+	ev->kept_warned = true;
+	return true;
+}
+
+/* Which branch is taken: the tag that begins it, or UINT32_MAX for none; an error keeps the block raw. */
+static enum tri
+choose(struct ev *ev, const struct node *open, uint32_t i, uint32_t *tag_out, enum macro_code *code)
+{
+	const struct node *v = ev->t->nodes;
+	uint32_t tag = i;
+
+	for (;;) {
+		enum tri t;
+
+		if (v[tag].type == N_ELSE)
+			break;
+		t = cond_eval(ev, open, v[tag].arg, code);
+		if (t == TRI_ERROR || t == TRI_HALT)
+			return t;
+		if (open->flags & NF_UNLESS)
+			t = t == TRI_YES ? TRI_NO : TRI_YES;
+		if (t == TRI_YES)
+			break;
+		tag = v[tag].next;
+		if (v[tag].type == N_CLOSE) {
+			*tag_out = UINT32_MAX;
+			return TRI_NO;
+		}
+	}
+	*tag_out = tag;
+	return tag == i ? TRI_YES : TRI_NO;
+}
+
+/* Marinara: what of a branch stands, when its block's tags stand alone on their lines. */
+static void
+trim_lines(const struct ev *ev, const struct node *open, uint32_t *s, uint32_t *e)
+{
+	const struct node *close = &ev->t->nodes[open->close];
+	struct str src = ev->t->src;
+	uint32_t k;
+
+	if (open->flags & NF_ALONE) {
+		for (k = *s; k < *e && (src.p[k] == ' ' || src.p[k] == '\t'); k++)
+			;
+		if (k < *e && src.p[k] == '\n')
+			*s = k + 1;
+	}
+	if (close->flags & NF_ALONE) {
+		for (k = *e; k > *s && (src.p[k - 1] == ' ' || src.p[k - 1] == '\t'); k--)
+			;
+		if (k == *s || src.p[k - 1] == '\n')
+			*e = k;
+	}
+}
+
+static void
+take_branch(struct ev *ev, const struct node *open, uint32_t tag)
+{
+	const struct node *v = ev->t->nodes;
+	uint32_t s = v[tag].end, next = v[tag].next, e = v[next].start, indent = ev->indent;
+
+	if (open->dialect == MACRO_MARINARA)
+		trim_lines(ev, open, &s, &e);
+	else if (open->dialect == MACRO_SILLYTAVERN && !(open->flags & NF_KEEP))
+		ev->indent = dedent(ev->t->src, &s, &e);
+	if (too_deep(ev)) {
+		deep(ev, open);
+		gap(ev, s, e);
+	} else if (!step(ev, open)) {
+		gap(ev, s, e);
+	} else {
+		ev->depth++;
+		eval_list(ev, s, e, node_from(v, v[tag].skip, next, s), next);
+		ev->depth--;
+	}
+	ev->indent = indent;
+}
+
+// clang-format off
+static const char *const cond_faults[MACRO_W__COUNT] = {
+	[MACRO_W_PARSE] = "the condition is not well formed: the block stays as written",
+	[MACRO_W_UNSUPPORTED] = "the condition uses what this dialect does not have: the block stays as written",
+	[MACRO_W_TYPE] = "the condition compares the size of something that is no number: the block stays as written",
+	[MACRO_W_DEPTH] = "the condition is nested too deep: the block stays as written",
+};
+// clang-format on
+
+static void
+raw_block(struct ev *ev, const struct node *open, enum macro_code code, bool traced)
+{
+	struct str raw = eval_src(ev, open->start, ev->t->nodes[open->close].end);
+
+	if (code < MACRO_W__COUNT)
+		eval_warn(ev, code, open, STR("if"), "%s", cond_faults[code] ? cond_faults[code] : "the block stays as written");
+	literal(ev, raw.p, raw.n);
+	if (traced)
+		trace(ev, STR("if"), raw, raw, MACRO_SRC_IF, MACRO_BRANCH_RAW);
+}
+
+/* A block in a list; *pos is the byte from which on the list goes on. Returns false if it stays raw. */
+static bool
+run_block(struct ev *ev, uint32_t i, uint32_t *pos)
+{
+	const struct node *open = &ev->t->nodes[i], *close = &ev->t->nodes[open->close];
+	const struct header *h = &ev->t->headers[open->arg];
+	enum macro_code code = MACRO_W__COUNT;
+	size_t mark = ev->text->sb.n;
+	struct str src = ev->t->src;
+	uint32_t tag, after = close->end;
+	enum tri t;
+
+	*pos = close->end;
+	if (ev->silent && (open->dialect == MACRO_MARINARA || kept_in_message(ev, i, open->close))) {
+		raw_block(ev, open, MACRO_W__COUNT, false);
+		return false;
+	}
+	eval_used(ev, open->name);
+	if (h->empty && open->dialect == MACRO_SILLYTAVERN) { /* no condition: stays as written (decisions 33) */
+		raw_block(ev, open, MACRO_W_PARSE, true);
+		return false;
+	}
+	if (open->flags & NF_ELSEIF || h->error) {
+		raw_block(ev, open, open->flags & NF_ELSEIF ? MACRO_W_UNSUPPORTED : (enum macro_code)(h->error - 1), true);
+		return false;
+	}
+	t = choose(ev, open, i, &tag, &code);
+	if (t == TRI_ERROR || t == TRI_HALT) {
+		raw_block(ev, open, code, t == TRI_ERROR && code != MACRO_W_DEPTH);
+		return false;
+	}
+	if (close->flags & NF_ALONE) {
+		while (after < src.n && (src.p[after] == ' ' || src.p[after] == '\t'))
+			after++;
+		*pos = after + 1;
+	}
+	if (tag != UINT32_MAX)
+		take_branch(ev, open, tag);
+	if (ev->r->env->trace) {
+		const struct sb *sb = &ev->text->sb;
+		size_t from = mark < sb->n ? mark : sb->n;
+
+		trace(ev, STR("if"), eval_src(ev, open->start, close->end), (struct str){ sb->p + from, sb->n - from },
+		    MACRO_SRC_IF, t == TRI_YES ? MACRO_BRANCH_THEN : MACRO_BRANCH_ELSE);
+	}
+	return true;
+}
+
+enum nv
+eval_node(struct ev *ev, uint32_t i, struct str *out)
+{
+	const struct node *n = &ev->t->nodes[i];
+	struct text t = { .sb = sb_new(ev->r->a) }, *around = ev->text;
+	uint32_t pos, s = n->start, e = n->end, end = n->skip;
+	enum nv st = NV_OK;
+	size_t warned = ev->r->res.warnings.n;
+
+	if (ev->halted)
+		return NV_HALT;
+	ev->text = &t;
+	if (n->type == N_OPEN && n->close) {
+		st = run_block(ev, i, &pos) ? NV_OK : NV_REFUSED;
+		*out = sb_str(&t.sb);
+	} else if (n->type == N_MACRO || n->type == N_NAME || n->type == N_READ || n->type == N_SHORT || n->type == N_BUILT) {
+		st = run_macro(ev, n, out);
+	} else {
+		eval_list(ev, s, e, i, end);
+		*out = sb_str(&t.sb);
+		st = ev->r->res.warnings.n > warned ? NV_REFUSED : NV_OK;
+	}
+	ev->text = around;
+	return ev->halted ? NV_HALT : st;
+}
+
+/* Marinara: the lines once per character. */
+static void
+run_group(struct ev *ev, const struct node *g, uint32_t i)
+{
+	const struct macro_env *env = ev->r->env;
+	const struct macro_member *member = ev->member;
+
+	if (env->n_members < 2) {
+		eval_list(ev, g->start, g->end, i + 1, g->skip);
+		return;
+	}
+	for (size_t m = 0; m < env->n_members && !ev->halted; m++) {
+		if (m)
+			literal(ev, "\n", 1);
+		ev->member = &env->members[m];
+		eval_list(ev, g->start, g->end, i + 1, g->skip);
+	}
+	ev->member = member;
+}
+
+static void
+put_raw(struct ev *ev, const struct node *n, uint32_t end, enum macro_code code, const char *what)
+{
+	struct str raw = eval_src(ev, n->start, end);
+
+	if (code < MACRO_W__COUNT)
+		eval_warn(ev, code, n, STR_NULL, "%s", what);
+	literal(ev, raw.p, raw.n);
+	if (ev->r->env->trace)
+		trace(ev, STR("raw"), raw, raw, MACRO_SRC_RAW, MACRO_BRANCH_RAW);
+}
+
+/* Values and blocks; returns the node after, *pos the byte after. */
+static uint32_t
+list_node(struct ev *ev, uint32_t i, uint32_t e, uint32_t n1, uint32_t *pos)
+{
+	const struct node *n = &ev->t->nodes[i];
+	struct str v;
+	enum nv st;
+
+	switch (n->type) {
+	case N_OPEN:
+		run_block(ev, i, pos);
+		return ev->t->nodes[n->close].skip;
+	case N_GROUP:
+		run_group(ev, n, i);
+		*pos = n->end;
+		return n->skip;
+	case N_NOTHING:
+		*pos = n->end;
+		return n->skip;
+	case N_RAW:
+		put_raw(ev, n, n->end, MACRO_W__COUNT, NULL);
+		*pos = n->end;
+		return n->skip;
+	case N_STRAY:
+		put_raw(ev, n, n->end, MACRO_W_UNMATCHED, "nothing is open that this tag could close");
+		*pos = n->end;
+		return n->skip;
+	case N_REST:
+		put_raw(ev, n, e, MACRO_W_UNCLOSED, "the block has no closing tag: the text from here on stays as written");
+		*pos = e;
+		return n1;
+	default:
+		break;
+	}
+	if (ev->silent && kept_in_message(ev, i, n->skip)) {
+		gap(ev, n->start, n->end);
+		*pos = n->end;
+		return n->skip;
+	}
+	st = run_macro(ev, n, &v);
+	*pos = node_end(ev, n);
+	if (st == NV_HALT || st == NV_DEPTH)
+		literal(ev, v.p, v.n);
+	else
+		insert(ev, v);
+	return n->flags & NF_SCOPED ? ev->t->nodes[n->close].skip : n->skip;
+}
+
+void
+eval_list(struct ev *ev, uint32_t s, uint32_t e, uint32_t n0, uint32_t n1)
+{
+	const struct node *v = ev->t->nodes;
+	uint32_t pos = s, i = n0;
+
+	while (i < n1 && !ev->halted) {
+		if (v[i].type == N_TEXT) {
+			i++;
+			continue;
+		}
+		gap(ev, pos, v[i].start - (v[i].type == N_OPEN && v[i].flags & NF_ALONE ? v[i].aux : 0));
+		i = list_node(ev, i, e, n1, &pos);
+	}
+	gap(ev, pos, e);
+}
+
+/* ---- pieces ---- */
+
+/* Marinara: the value of a choice block is preset text, expanded once (decisions 34). */
+bool
+eval_preset(struct ev *ev, struct str name, struct str *out)
+{
+	struct macro_run *r = ev->r;
+	struct str *have, raw;
+	struct macro_piece p = { .owner = MACRO_TEXT, .member = ev->member };
+
+	if (!r->env->preset_var)
+		return false;
+	if (!r->presets)
+		r->presets = map_create(r->a);
+	have = map_get(r->presets, name);
+	if (have) {
+		*out = *have;
+		return true;
+	}
+	if (!r->env->preset_var(r->env->preset_ctx, name, &raw))
+		return false;
+	have = arena_new(r->a, struct str);
+	*have = raw; /* what a value that reads itself finds */
+	map_set(r->presets, name, have);
+	p.tpl = macro_compile(r->a, raw, ev->t->dialect);
+	*have = eval_nested(r, &p);
+	*out = *have;
+	return true;
+}
+
+static struct str
+eval_template(struct macro_run *r, const struct macro_piece *p)
+{
+	const struct macro_template *t = p->tpl;
+	struct text text = { .sb = sb_new(r->a) };
+	uint64_t small[4] = { 0 };
+	struct ev ev = {
+		.r = r,
+		.t = t,
+		.piece = p,
+		.text = &text,
+		.member = p->member,
+		.silent = p->owner == MACRO_MESSAGE_READ || p->owner == MACRO_MESSAGE_FULL,
+		.seen = small,
+	};
+
+	if (!t->n_nodes && (t->dialect != MACRO_SILLYTAVERN || str_chr(t->src, '\\', 0) == STR_NPOS))
+		return t->src;
+	if (!ev.member && r->env->n_members)
+		ev.member = &r->env->members[r->env->speaker < r->env->n_members ? r->env->speaker : 0];
+	if (t->n_names > 256)
+		ev.seen = arena_array(r->a, uint64_t, t->n_names / 64 + 1);
+	ev.drop_cr = t->groups && r->env->n_members >= 2;
+	if (!step(&ev, NULL))
+		return t->src;
+	sb_reserve(&text.sb, t->src.n + t->src.n / 4);
+	eval_list(&ev, 0, (uint32_t)t->src.n, 0, t->n_nodes);
+	return sb_str(&text.sb);
+}
+
+
+struct str
+eval_nested(struct macro_run *r, const struct macro_piece *p)
+{
+	struct str out;
+
+	if (r->field_level >= MACRO_FIELD_DEPTH) {
+		run_warn(r, &(struct macro_warning){ .code = MACRO_W_DEPTH, .message = "texts that read each other are nested too deep", .count = 1 });
+		return p->tpl->src;
+	}
+	r->field_level++;
+	out = p->tpl->dialect == MACRO_TOMORIBOT ? tomori_piece(r, p) : eval_template(r, p);
+	r->field_level--;
+	return out;
+}
+
+struct str
+macro_eval(struct macro_run *r, const struct macro_piece *p)
+{
+	if (r->env->phase == MACRO_IMPORT) {
+		run_warn(r, &(struct macro_warning){ .code = MACRO_W_PHASE, .message = "macros are not evaluated while importing", .count = 1 });
+		return p->tpl->src;
+	}
+	return eval_nested(r, p);
+}
