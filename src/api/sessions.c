@@ -4,6 +4,7 @@
  */
 #include "api/app.h"
 #include "api/rest.h"
+#include "api/sessions.h"
 #include "api/tables.h"
 #include "base/id.h"
 #include "store/asset.h"

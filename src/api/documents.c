@@ -1,0 +1,270 @@
+#include "api/documents.h"
+
+#include "base/sb.h"
+
+/* clang-format off */
+#define DOCUMENT_FIELDS \
+	{ "id", FT_STRING, FF_READONLY }, \
+	{ "name", FT_STRING }, \
+	{ "source", FT_STRING, FF_READONLY }, \
+	{ "created_at", FT_TIME, FF_READONLY }, \
+	{ "updated_at", FT_TIME, FF_READONLY }, \
+	{ "version", FT_INT, FF_READONLY, .bounded = true, .min = 1, .max = INT64_MAX }
+
+const struct field document_list_fields[] = {
+	DOCUMENT_FIELDS,
+	FIELD_END
+};
+const struct field document_data_fields[] = {
+	DOCUMENT_FIELDS,
+	{ "data", FT_ANY },
+	FIELD_END
+};
+const struct field document_import_answer[] = {
+	{ "id", FT_STRING },
+	{ "name", FT_STRING },
+	{ "source", FT_STRING },
+	{ "receipt", FT_OBJECT, .doc = "what the import kept, normalised, preserved without effect, refused, and what will surprise" },
+	FIELD_END
+};
+const struct field document_guard_query[] = {
+	{ "expected_version", FT_INT, .bounded = true, .min = 1, .max = INT64_MAX },
+	FIELD_END
+};
+/* clang-format on */
+
+struct asset_guard
+guard_of(const struct json *in)
+{
+	return (struct asset_guard){ .version = json_get_int(in, "expected_version", -1), .revision = json_get_int(in, "expected_revision", -1),
+		.updated_at = json_get_int(in, "expected_updated_at", -1) };
+}
+
+int
+import_refuse(struct ctx *c, const char *what, const struct import_error *err)
+{
+	struct sb details = sb_new(c->a);
+
+	fail(c, err->too_large ? ERR_TOO_LARGE : ERR_INVALID, err->too_large ? "payload_too_large" : "import_parse_error", "%s cannot be imported: %s", what,
+	    err->message);
+	sb_adds(&details, "{\"reason\":");
+	sb_add_json(&details, str_c(err->code));
+	sb_adds(&details, ",\"path\":");
+	sb_add_json(&details, str_c(err->path ? err->path : ""));
+	if (err->offset >= 0)
+		sb_addf(&details, ",\"offset\":%lld", (long long)err->offset);
+	sb_addc(&details, '}');
+	return fail_details(c, sb_c(&details));
+}
+
+const char *
+file_name(struct arena *a, const char *name, const char *suffix)
+{
+	struct sb sb = sb_new(a);
+
+	for (const char *p = name; *p; p++)
+		sb_addc(&sb, (unsigned char)*p < 0x20 || strchr("\"\\/:*?<>|", *p) ? '_' : *p);
+	sb_adds(&sb, sb.n ? suffix : "export");
+	return sb_c(&sb);
+}
+
+/* ---- printing ---- */
+
+static void
+head_print(struct sb *out, const struct asset *a)
+{
+	sb_adds(out, "{\"id\":");
+	sb_add_json(out, str_c(a->id));
+	sb_adds(out, ",\"name\":");
+	sb_add_json(out, str_c(a->name));
+	sb_adds(out, ",\"source\":");
+	sb_add_json(out, str_c(a->source));
+	sb_addf(out, ",\"created_at\":%lld,\"updated_at\":%lld,\"version\":%lld", (long long)a->created_at, (long long)a->updated_at, (long long)a->version);
+}
+
+static int
+document_missing(struct request *r, const struct document_kind *k)
+{
+	return fail(r->ctx, ERR_NOT_FOUND, "not_found", "%s not found", asset_kinds[k->asset].label);
+}
+
+/* ---- reading ---- */
+
+struct load_work {
+	struct asset asset;
+	struct str doc;
+};
+
+static int
+load_work(struct request *r, void *arg)
+{
+	const struct document_kind *k = r->route->arg;
+	struct load_work *w = arg;
+	int rc = asset_load(r->ctx, k->asset, req_param(r, "id"), false, &w->asset, &w->doc);
+
+	return rc == 0 ? document_missing(r, k) : rc < 0 ? -1 : 0;
+}
+
+int
+documents_get(struct request *r)
+{
+	const struct document_kind *k = r->route->arg;
+	struct load_work w;
+	struct sb out = sb_new(r->ctx->a);
+
+	if (rest_tx(r, DB_READ, load_work, &w) < 0)
+		return -1;
+	head_print(&out, &w.asset);
+	sb_adds(&out, ",\"data\":");
+	sb_add(&out, k->data ? k->data(r->ctx->a, w.doc) : w.doc);
+	sb_addc(&out, '}');
+	return reply_data(r, sb_str(&out));
+}
+
+int
+documents_export(struct request *r)
+{
+	const struct document_kind *k = r->route->arg;
+	struct load_work w;
+
+	if (rest_tx(r, DB_READ, load_work, &w) < 0)
+		return -1;
+	return reply_file(r, "application/json; charset=utf-8", file_name(r->ctx->a, w.asset.name, ".json"),
+	    k->file ? k->file(r->ctx->a, w.doc) : w.doc);
+}
+
+/* ---- writing ---- */
+
+struct save_work {
+	const struct document_kind *kind;
+	struct document_file file;
+	struct str name;
+	struct asset asset;
+};
+
+static struct asset_content
+content_of(struct ctx *c, const struct document_file *f)
+{
+	return (struct asset_content){ .doc = f->doc, .raw = f->raw, .receipt = f->receipt ? json_text(c->a, f->receipt) : STR_NULL };
+}
+
+static int
+create_work(struct request *r, void *arg)
+{
+	struct save_work *w = arg;
+	struct asset_content content = content_of(r->ctx, &w->file);
+
+	return asset_create(r->ctx, w->kind->asset, w->name, "sillytavern", &content, &w->asset);
+}
+
+static int
+read_file(struct request *r, struct save_work *w, struct str fallback)
+{
+	struct import_error err = { .offset = -1 };
+	struct str raw = json_raw(r->body, "data");
+
+	if (w->kind->read(r->ctx->a, json_get(r->in, "data"), raw, fallback, &w->file, &err) < 0)
+		return import_refuse(r->ctx, asset_kinds[w->kind->asset].label, &err);
+	return 0;
+}
+
+int
+documents_import(struct request *r)
+{
+	struct save_work w = { .kind = r->route->arg };
+	struct sb out = sb_new(r->ctx->a);
+	struct str given = json_get_str(r->in, "name");
+
+	if (read_file(r, &w, given) < 0)
+		return -1;
+	w.name = given.n > 0 ? given : w.file.name.n > 0 ? w.file.name : str_c(w.kind->placeholder);
+	if (rest_tx(r, DB_WRITE, create_work, &w) < 0)
+		return -1;
+	sb_adds(&out, "{\"id\":");
+	sb_add_json(&out, str_c(w.asset.id));
+	sb_adds(&out, ",\"name\":");
+	sb_add_json(&out, str_c(w.asset.name));
+	sb_adds(&out, ",\"source\":\"sillytavern\"");
+	if (w.file.extra) {
+		struct str members = json_text(r->ctx->a, w.file.extra);
+
+		sb_addc(&out, ',');
+		sb_add(&out, str_sub(members, 1, members.n - 1));
+	}
+	sb_adds(&out, ",\"receipt\":");
+	sb_add(&out, json_text(r->ctx->a, w.file.receipt));
+	sb_addc(&out, '}');
+	return reply_data(r, sb_str(&out));
+}
+
+static int
+put_work(struct request *r, void *arg)
+{
+	struct save_work *w = arg;
+	struct asset_content content = content_of(r->ctx, &w->file);
+	int rc = asset_save(r->ctx, w->kind->asset, req_param(r, "id"), guard_of(r->in), w->name, &content, &w->asset);
+
+	return rc == 0 ? document_missing(r, w->kind) : rc < 0 ? -1 : 0;
+}
+
+int
+documents_put(struct request *r)
+{
+	struct save_work w = { .kind = r->route->arg, .name = json_get_str(r->in, "name") };
+	struct sb out = sb_new(r->ctx->a);
+
+	if (read_file(r, &w, w.name) < 0 || rest_tx(r, DB_WRITE, put_work, &w) < 0)
+		return -1;
+	head_print(&out, &w.asset);
+	sb_addc(&out, '}');
+	return reply_data(r, sb_str(&out));
+}
+
+int
+document_edit_tx(struct request *r, void *arg)
+{
+	const struct document_kind *k = r->route->arg;
+	struct document_edit *e = arg;
+	struct json_error err;
+	struct asset_content content = { 0 };
+	struct str text;
+	struct json *doc;
+	int rc = asset_load(r->ctx, k->asset, e->id, false, &e->asset, &text);
+
+	if (rc <= 0)
+		return rc < 0 ? -1 : document_missing(r, k);
+	doc = json_read(r->ctx->a, text, LIM_JSON_DEPTH, &err);
+	if (doc == NULL)
+		return fail(r->ctx, ERR_INTERNAL, "internal_error", "stored document cannot be read");
+	if (e->edit(r, doc, e->arg) < 0)
+		return -1;
+	content.doc = json_text(r->ctx->a, doc);
+	return asset_save(r->ctx, k->asset, e->id, e->guard, STR_NULL, &content, &e->asset) < 0 ? -1 : 0;
+}
+
+static int
+delete_work(struct request *r, void *arg)
+{
+	const struct document_kind *k = r->route->arg;
+	struct asset_guard guard = guard_of(r->query);
+	struct asset a;
+	int rc;
+
+	(void)arg;
+	if (guard.version >= 0) {
+		rc = asset_load(r->ctx, k->asset, req_param(r, "id"), false, &a, NULL);
+		if (rc <= 0)
+			return rc < 0 ? -1 : document_missing(r, k);
+		if (a.version != guard.version)
+			return fail(r->ctx, ERR_CONFLICT, asset_kinds[k->asset].conflict, "%s has been modified by another operation; its version is %lld",
+			    asset_kinds[k->asset].label, (long long)a.version);
+	}
+	rc = resource_delete(r->ctx, &k->res, req_param(r, "id"));
+	return rc == 0 ? document_missing(r, k) : rc < 0 ? -1 : 0;
+}
+
+int
+documents_delete(struct request *r)
+{
+	return rest_tx(r, DB_WRITE, delete_work, NULL) < 0 ? -1 : reply_empty(r);
+}

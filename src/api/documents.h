@@ -1,0 +1,65 @@
+/*
+ * documents: presets, worldbooks and regex profiles are one kind of thing: a named file with
+ * versions. A row says which, how its file is read, and what its routes answer; the handlers are
+ * shared. route.arg is the row.
+ */
+#ifndef API_DOCUMENTS_H
+#define API_DOCUMENTS_H
+
+#include "api/rest.h"
+#include "card/receipt.h"
+#include "store/asset.h"
+
+/* A file as read: what is stored. */
+struct document_file {
+	struct str name;             /* the file's own, else the fallback; absent = none */
+	struct str doc;              /* normalised JSON text */
+	struct str raw;              /* as it came */
+	struct json *receipt;
+	struct json *extra;          /* further members of the import answer, or NULL */
+};
+
+struct document_kind {
+	enum asset_kind asset;
+	struct resource res;         /* of the list */
+	const struct field *answer;  /* with `data` */
+	/* Reads a parsed file; -1 with *err. `text` = its source bytes. */
+	int (*read)(struct arena *a, const struct json *doc, struct str text, struct str fallback_name, struct document_file *out,
+	    struct import_error *err);
+	/* The stored document as the wire's `data`; NULL = as stored. */
+	struct str (*data)(struct arena *a, struct str doc);
+	/* The stored document as a file for export; NULL = as stored. */
+	struct str (*file)(struct arena *a, struct str doc);
+	const char *placeholder;     /* name of a file that has none */
+};
+
+extern const struct document_kind document_preset, document_worldbook, document_regex;
+
+extern const struct field document_list_fields[], document_data_fields[], document_import_answer[];
+extern const struct field document_guard_query[];
+
+int documents_get(struct request *r);     /* GET /x/{id} */
+int documents_put(struct request *r);     /* PUT /x/{id}: body name, data, guards */
+int documents_delete(struct request *r);  /* DELETE /x/{id}?expected_version= */
+int documents_import(struct request *r);  /* POST /import/x: body name?, data */
+int documents_export(struct request *r);  /* GET /export/x/{id} */
+
+/* For handlers that change a document: loads it, calls edit, saves the result under the guard. */
+struct document_edit {
+	struct str id;
+	struct asset_guard guard;
+	/* Changes *doc in place (the whole document); 0, or -1 with the error recorded. May run twice. */
+	int (*edit)(struct request *r, struct json *doc, void *arg);
+	void *arg;
+	struct asset asset;          /* out: as saved */
+};
+int document_edit_tx(struct request *r, void *edit); /* for rest_tx, DB_WRITE; route.arg's kind is `kind` of the row */
+
+/* expected_version, expected_revision, expected_updated_at of a body or query. */
+struct asset_guard guard_of(const struct json *in);
+/* Records an import's error as the envelope's 400 import_parse_error (or 413). Returns -1. */
+int import_refuse(struct ctx *c, const char *what, const struct import_error *err);
+/* A file name for content-disposition. */
+const char *file_name(struct arena *a, const char *name, const char *suffix);
+
+#endif
