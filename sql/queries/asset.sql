@@ -71,3 +71,33 @@ SELECT d.body, b.bytes, b.mime
   LEFT JOIN document d ON d.account_no = acct() AND d.no = v.raw_no
   LEFT JOIN blob b ON b.account_no = acct() AND b.no = v.picture_no
  WHERE v.account_no = acct() AND v.no = $1;
+
+-- name: asset_set_status
+-- $1 kind, $2 id, $3 status, $4 deleted_at or null, $5 now, $6 expected revision or null. No row: not found; null revision: stale guard.
+WITH cur AS (
+	SELECT no, revision FROM asset WHERE account_no = acct() AND kind = $1 AND id = $2 AND (deleted_at IS NULL OR $3 = 'active') FOR UPDATE
+), upd AS (
+	UPDATE asset a SET status = $3, deleted_at = $4, updated_at = $5, revision = a.revision + 1
+	  FROM cur WHERE a.account_no = acct() AND a.no = cur.no AND cur.revision = coalesce($6, cur.revision)
+	RETURNING a.revision
+)
+SELECT cur.revision, upd.revision FROM cur LEFT JOIN upd ON true;
+
+-- name: asset_batch_status
+-- $1 kind, $2 ids, $3 status, $4 deleted_at or null, $5 now
+WITH want AS (
+	SELECT min(i) - 1 AS idx, id FROM unnest($2::text[]) WITH ORDINALITY u (id, i) GROUP BY id
+), upd AS (
+	UPDATE asset SET status = $3, deleted_at = $4, updated_at = $5, revision = revision + 1
+	 WHERE account_no = acct() AND kind = $1 AND id = ANY ($2::text[]) AND deleted_at IS NULL RETURNING id
+)
+SELECT want.idx, want.id, upd.id IS NOT NULL FROM want LEFT JOIN upd USING (id) ORDER BY want.idx;
+
+-- name: asset_versions
+-- Versions of an asset with their documents, in the order of version numbers. $1 kind, $2 id, $3 limit, $4 offset, $5 ascending
+SELECT v.id, v.version_no, v.content_hash, v.created_at, d.body, count(*) OVER ()
+  FROM asset a
+  JOIN asset_version v ON v.account_no = acct() AND v.asset_no = a.no
+  JOIN document d ON d.account_no = acct() AND d.no = v.body_no
+ WHERE a.account_no = acct() AND a.kind = $1 AND a.id = $2
+ ORDER BY CASE WHEN $5 THEN v.version_no ELSE -v.version_no END LIMIT $3 OFFSET $4;

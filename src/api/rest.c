@@ -248,3 +248,25 @@ rest_ids_array(struct sb *out, const struct json *ids)
 	}
 	sb_addc(out, '}');
 }
+
+int
+rest_batch_print(struct rows *rs, const char *done, struct sb *out)
+{
+	int64_t changed = 0, missing = 0;
+	int rc;
+
+	sb_truncate(out, 0);
+	sb_adds(out, "{\"results\":[");
+	while ((rc = rows_next(rs)) > 0) {
+		bool yes = row_bool(rs, 2);
+
+		sb_addf(out, "%s{\"index\":%lld,\"id\":", changed + missing ? "," : "", (long long)row_int(rs, 0));
+		sb_add_json(out, row_str(rs, 1));
+		sb_addf(out, ",\"action\":\"%s\"}", yes ? done : "not_found");
+		changed += yes;
+		missing += !yes;
+	}
+	sb_addf(out, "],\"meta\":{\"total\":%lld,\"%s\":%lld,\"not_found\":%lld}}", (long long)(changed + missing), done, (long long)changed,
+	    (long long)missing);
+	return rc;
+}

@@ -362,24 +362,10 @@ static int
 batch_status_tx(struct request *r, void *arg)
 {
 	struct batch_status *w = arg;
-	struct rows *rs = db_query(r->ctx, STMT_session_batch_status, P_STR(sb_str(&w->ids)), P_STR(json_get_str(r->in, "status")), P_INT(r->ctx->now));
-	int64_t updated = 0, missing = 0;
-	int rc;
 
-	sb_truncate(&w->out, 0);
-	sb_adds(&w->out, "{\"results\":[");
-	while ((rc = rows_next(rs)) > 0) {
-		bool done = row_bool(rs, 2);
-
-		sb_addf(&w->out, "%s{\"index\":%lld,\"id\":", updated + missing ? "," : "", (long long)row_int(rs, 0));
-		sb_add_json(&w->out, row_str(rs, 1));
-		sb_addf(&w->out, ",\"action\":\"%s\"}", done ? "updated" : "not_found");
-		updated += done;
-		missing += !done;
-	}
-	sb_addf(&w->out, "],\"meta\":{\"total\":%lld,\"updated\":%lld,\"not_found\":%lld}}", (long long)(updated + missing), (long long)updated,
-	    (long long)missing);
-	return rc;
+	return rest_batch_print(db_query(r->ctx, STMT_session_batch_status, P_STR(sb_str(&w->ids)), P_STR(json_get_str(r->in, "status")),
+				    P_INT(r->ctx->now)),
+	    "updated", &w->out);
 }
 
 static int

@@ -433,6 +433,18 @@ llm_wait(struct llm_call *call, struct llm_result *out)
 	return rc;
 }
 
+void
+llm_hold(struct llm_call *call)
+{
+	call_ref(call);
+}
+
+void
+llm_drop(struct llm_call *call)
+{
+	call_unref(call);
+}
+
 static void
 on_cancel(void *arg)
 {

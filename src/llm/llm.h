@@ -132,7 +132,10 @@ struct llm_call *llm_begin(struct llm *m, struct ctx *c, const struct llm_reques
  * been said before the failure is in *out too.
  */
 int llm_wait(struct llm_call *call, struct llm_result *out);
-void llm_cancel(struct llm_call *call, const char *why);   /* any thread, before llm_wait has returned */
+/* A further reference, so that another thread may cancel without racing llm_wait's end; given back by llm_drop. */
+void llm_hold(struct llm_call *call);
+void llm_drop(struct llm_call *call);
+void llm_cancel(struct llm_call *call, const char *why);   /* any thread, before llm_wait has returned or while held */
 
 /* The outgoing body as JSON, in a's life: pure; used by the call, by dry-run and by the vectors. warnings may be NULL. */
 struct json *llm_body(struct arena *a, const struct llm_request *q, struct llm_warnings *warnings);

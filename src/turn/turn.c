@@ -213,6 +213,7 @@ model_run(struct turn *t)
 	struct llm_call *call = llm_begin(t->p->conf.llm, t->c, &t->llm, &sink);
 	int rc;
 
+	llm_hold(call); /* a reader may leave while llm_wait returns */
 	pthread_mutex_lock(&t->lock);
 	t->call = call;
 	if (t->cancelled)
@@ -222,7 +223,7 @@ model_run(struct turn *t)
 	pthread_mutex_lock(&t->lock);
 	t->call = NULL;
 	pthread_mutex_unlock(&t->lock);
-	llm_end(call);
+	llm_drop(call);
 	tag_filter_feed(&t->filter, STR(""), true, visible, t);
 	t->said = tag_split(t->c->a, t->result.text);
 	return rc;
