@@ -35,7 +35,7 @@ struct env {
 	struct loop *loop;
 	struct llm *m;
 	pthread_t loop_thread, server_thread;
-	int listener, port;
+	atomic_int listener, port;
 	const struct piece *_Atomic script;
 	bool hang; /* keep the connection open behind the script until the client closes it */
 	atomic_int connections, requests, closed_by_client;
