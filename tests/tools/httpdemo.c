@@ -69,7 +69,7 @@ bytes(struct request *r)
 }
 
 static const struct field big_query[] = {
-	{ .name = "bytes", .type = FT_INT, .min = 0, .max = 100000000, .dflt = "1000" },
+	{ .name = "bytes", .type = FT_INT, .bounded = true, .max = 100000000, .dflt = "1000" },
 	FIELD_END,
 };
 
@@ -161,7 +161,7 @@ woken(void *arg)
 }
 
 static const struct field slow_query[] = {
-	{ .name = "ms", .type = FT_INT, .min = 0, .max = 60000, .dflt = "100" },
+	{ .name = "ms", .type = FT_INT, .bounded = true, .max = 60000, .dflt = "100" },
 	FIELD_END,
 };
 
@@ -192,9 +192,12 @@ struct turn {
 	struct demo *d;
 	struct stream *s;
 	int64_t chunks, ms, size, said;
-	atomic_bool gone;
+	uint64_t timer;    /* of the next piece; loop thread only, as `said` */
+	bool gone, ended;  /* nobody reads; the thread has been woken, which happens once, by turn_tick */
 	sem_t done;
 };
+
+static void turn_tick(void *arg);
 
 static void
 turn_deserted(void *arg)
@@ -203,7 +206,11 @@ turn_deserted(void *arg)
 
 	atomic_fetch_add(&t->d->deserted, 1);
 	atomic_store(&t->d->deserted_at, (long long)tm_now());
-	atomic_store(&t->gone, true);
+	t->gone = true;
+	if (t->timer == 0 || t->ended)
+		return; /* the first tick is on its way; or it is over */
+	loop_timer_cancel(t->d->w->loop, t->timer);
+	loop_post(t->d->w->loop, turn_tick, t);
 }
 
 static void
@@ -213,7 +220,8 @@ turn_tick(void *arg)
 	char text[4096];
 	size_t n;
 
-	if (atomic_load(&t->gone) || atomic_load(&t->d->cancel) || t->said == t->chunks) {
+	if (t->gone || atomic_load(&t->d->cancel) || t->said == t->chunks) {
+		t->ended = true;
 		sem_post(&t->done);
 		return;
 	}
@@ -226,14 +234,14 @@ turn_tick(void *arg)
 	/* Cut where a model's reply is cut: anywhere. */
 	stream_text(t->s, false, (struct str){ text, n - 1 });
 	stream_text(t->s, false, (struct str){ text + n - 1, 1 });
-	loop_timer(t->d->w->loop, t->ms, turn_tick, t);
+	t->timer = loop_timer(t->d->w->loop, t->ms, turn_tick, t);
 }
 
 static const struct field stream_query[] = {
-	{ .name = "chunks", .type = FT_INT, .min = 0, .max = 1000000, .dflt = "5" },
-	{ .name = "ms", .type = FT_INT, .min = 0, .max = 60000, .dflt = "10" },
-	{ .name = "size", .type = FT_INT, .min = 0, .max = 4000, .dflt = "20" },
-	{ .name = "run", .type = FT_INT, .min = 0, .max = 1000000, .dflt = "0" },
+	{ .name = "chunks", .type = FT_INT, .bounded = true, .max = 1000000, .dflt = "5" },
+	{ .name = "ms", .type = FT_INT, .bounded = true, .max = 60000, .dflt = "10" },
+	{ .name = "size", .type = FT_INT, .bounded = true, .max = 4000, .dflt = "20" },
+	{ .name = "run", .type = FT_INT, .bounded = true, .max = 1000000, .dflt = "0" },
 	{ .name = "keep", .type = FT_BOOL, .dflt = "false" },
 	FIELD_END,
 };
@@ -261,7 +269,7 @@ stream(struct request *r)
 		;
 	if (atomic_load(&d->cancel))
 		atomic_fetch_add(&d->cancelled, 1);
-	stream_finish(t.s, atomic_load(&t.gone) ? "error" : "done", STR("{\"final_state\":\"committed\"}"));
+	stream_finish(t.s, t.gone ? "error" : "done", STR("{\"final_state\":\"committed\"}"));
 	return 0;
 }
 
@@ -319,6 +327,7 @@ enter(struct request *r)
 #define DEMO .auth = AUTH_PUBLIC, .tag = "demo"
 static const struct route rows[] = {
 	{ METHOD_GET, "/ping", ping, DEMO, .summary = "answers", .answer = ping_fields },
+	{ METHOD_GET, "/health", ping, DEMO, .summary = "is alive" },
 	{ METHOD_POST, "/echo", echo, DEMO, .body = echo_fields, .answer = echo_fields, .status = 201,
 	    .summary = "says it again" },
 	{ METHOD_POST, "/private/echo", echo, .auth = AUTH_ACCOUNT, .tag = "demo", .body = echo_fields,

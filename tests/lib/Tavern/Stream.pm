@@ -103,6 +103,7 @@ sub _head {
 	$self->{until_close} = !$self->{chunked} && !defined $self->{headers}{'content-length'};
 	$self->{first} //= time if length $self->{raw};
 	$self->_body;
+	$self->_events if ($self->{headers}{'content-type'} // '') =~ m{^text/event-stream};    # all of it may have come at once
 }
 
 # Moves what has come from raw to text, without the framing of chunks.
