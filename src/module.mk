@@ -8,3 +8,7 @@ DAEMON_LIBS = libdaemon.a $(HTTP_LIBS)
 noinst_PROGRAMS += tests/tools/httpdemo
 tests_tools_httpdemo_SOURCES = tests/tools/httpdemo.c
 tests_tools_httpdemo_LDADD = $(DAEMON_LIBS)
+
+bin_PROGRAMS += tavernctl
+tavernctl_SOURCES = src/tavernctl.c src/ctl.h src/ctl_migrate.c
+tavernctl_LDADD = libdaemon.a $(DB_LIBS)

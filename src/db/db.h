@@ -34,7 +34,11 @@ struct db *db_create(const struct db_conf *conf, enum db_role role); /* after fo
 void db_destroy(struct db **db);
 /* Readiness: one `SELECT 1`, answered from memory for max_age_ms. */
 bool db_alive(struct db *db, int max_age_ms);
-/* Refuses a superuser or BYPASSRLS login, an unknown schema version, a table without a policy. -1 + reason in c->err. */
+/*
+ * Asks before serving. -1 with the reason in c->err: ERR_UNAVAILABLE = no answer, try again later;
+ * ERR_INTERNAL `database_refused` = a login that row-level security does not hold (superuser,
+ * BYPASSRLS, owner), a schema of another version, a table without a policy: do not start.
+ */
 int db_startup_check(struct ctx *c);
 
 /* How this request enters its account (ctx.cred). Entering is the first statement of every pipeline. */

@@ -4,10 +4,15 @@
  */
 #include "pg.h"
 
+#include "db/migrate.h"
+
 #include <libpq-fe.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 static char conninfo[256];
 
@@ -91,6 +96,34 @@ pg_pool(enum db_role role, int connections)
 				      .prepare = true });
 }
 
+const char *
+pg_login(struct arena *a, const char *user)
+{
+	return arena_printf(a, "%s user=%s", conninfo, user);
+}
+
+static void
+say_nothing(void *arg, const char *line)
+{
+	(void)arg;
+	(void)line;
+}
+
+void
+pg_migrate(void)
+{
+	struct arena *a = arena_create("migrate", 0);
+	struct ctx c = { .a = a };
+	const struct db_conf conf = { .conninfo = pg_login(a, "postgres") };
+	const struct migrate_options o = { migrations, MIGRATE_APPLY, say_nothing, NULL };
+
+	if (migrate_run(&c, &conf, &o) < 0) {
+		fprintf(stderr, "migrate: %s\n", c.err.msg);
+		abort();
+	}
+	arena_destroy(&a);
+}
+
 pid_t
 pg_pid(void)
 {
@@ -117,6 +150,22 @@ pg_file(struct arena *a, const char *name)
 		abort();
 	fclose(f);
 	return text;
+}
+
+void
+pg_golden(const char *name, const char *text)
+{
+	struct arena *a = arena_create("golden", 0);
+
+	if (getenv("UPDATE_GOLDEN") != NULL) {
+		FILE *f = fopen(arena_printf(a, "%s/%s", srcdir(), name), "w");
+
+		assert_non_null(f);
+		fputs(text, f);
+		fclose(f);
+	}
+	assert_string_equal(text, pg_file(a, name));
+	arena_destroy(&a);
 }
 
 struct ctx *

@@ -1,7 +1,7 @@
 #!/bin/bash
 # with_pg PROGRAM [ARG…]: runs PROGRAM with a PostgreSQL of its own, which is gone afterwards. The program finds
 # TEST_PG (directory of the socket), the superuser postgres, the database `tavern` with the three roles in it,
-# and TEST_PG_PID (the server's process).
+# TEST_PG_PID (the server's process) and TEST_PG_BIN (PostgreSQL's programs).
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/stack.sh"
 
@@ -22,7 +22,7 @@ pid=$!
 stack_ready 20 "$pid" stack_pg_accepts "$dir" || { cat "$dir/log/postgres.log" >&2; die "PostgreSQL does not start"; }
 stack_database "$dir" tavern || die "no database"
 
-TEST_PG=$(stack_run "$dir") TEST_PG_PID=$pid "$@"
+TEST_PG=$(stack_run "$dir") TEST_PG_PID=$pid TEST_PG_BIN=$(stack_pg_bin) "$@"
 status=$?
 [ -z "${TEST_PG_LOG:-}" ] || cat "$dir/log/postgres.log" >&2
 exit $status
