@@ -3,6 +3,7 @@
 #include "api/app.h"
 
 #include "api/tables.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "turn/turn.h"
 #include "worker.h"
@@ -62,6 +63,42 @@ turn_runner(struct app *app)
 	return turns_create(app->arena, &conf);
 }
 
+static struct auth *
+auth_of_settings(struct app *app)
+{
+	const struct settings *s = app->set;
+	const char *why = NULL;
+	struct auth_conf conf = { .kind = (enum auth_kind)s->auth_mode,
+		.multi = s->account_mode == ACCOUNT_MODE_MULTI,
+		.off_allow_remote = s->auth_off_allow_remote,
+		.api_keys = s->api_keys,
+		.admin_keys = s->admin_keys,
+		.pepper = s->api_key_pepper ? s->api_key_pepper : s->secrets_master_key,
+		.jwt_secret = s->jwt_secret,
+		.jwt_public_key_file = s->jwt_public_key_file,
+		.jwt_jwks_file = s->jwt_jwks_file,
+		.jwt_jwks_url = s->jwt_jwks_url,
+		.jwt_issuer = s->jwt_issuer,
+		.jwt_audience = s->jwt_audience,
+		.jwt_account_claim = s->jwt_account_claim,
+		.jwt_leeway = s->jwt_leeway };
+	struct auth *auth = auth_create(app->arena, &conf, &why);
+
+	if (auth == NULL)
+		log_error("auth.refused", "reason=\"%s\"", why);
+	return auth;
+}
+
+static int
+app_enter(struct request *r)
+{
+	if (db_enter(r->ctx) < 0)
+		return -1;
+	if (r->route->auth == AUTH_ADMIN && r->ctx->who.role != ROLE_ADMIN)
+		return fail(r->ctx, ERR_FORBIDDEN, "account_forbidden", "only an admin account may do this");
+	return 0;
+}
+
 /* A request is let in: who it is decides the database when it enters; here the credentials are read. */
 static int
 app_authenticate(struct request *r)
@@ -73,17 +110,10 @@ app_authenticate(struct request *r)
 		.server_addr = r->server_addr };
 
 	r->ctx->db = app->db;
-	return auth_credential(app->auth, r->ctx, &in);
-}
-
-static int
-app_enter(struct request *r)
-{
-	if (db_enter(r->ctx) < 0)
+	if (auth_credential(app->auth, r->ctx, &in) < 0)
 		return -1;
-	if (r->route->auth == AUTH_ADMIN && r->ctx->who.role != ROLE_ADMIN)
-		return fail(r->ctx, ERR_FORBIDDEN, "account_forbidden", "only an admin account may do this");
-	return 0;
+	/* The role stands in the account's row: routes for administrators enter before anything else happens. */
+	return r->route->auth == AUTH_ADMIN ? app_enter(r) : 0;
 }
 
 static bool
@@ -124,7 +154,7 @@ app_start(struct worker *w)
 	if (!startup_check(app))
 		return -1;
 	app->llm = model_client(app);
-	app->auth = auth_create(w->arena, app->set, app->llm);
+	app->auth = auth_of_settings(app);
 	if (app->auth == NULL)
 		return -1;
 	app->turns = turn_runner(app);

@@ -1,5 +1,6 @@
 #include "api/documents.h"
 
+#include "base/limits.h"
 #include "base/sb.h"
 
 /* clang-format off */

@@ -7,6 +7,7 @@
 #include "api/sessions.h"
 #include "api/tables.h"
 #include "base/id.h"
+#include "base/limits.h"
 #include "store/asset.h"
 #include "turn/greeting.h"
 

@@ -18,9 +18,6 @@
 	X(exports) \
 	X(sessions) \
 	X(turns) \
-	X(floors) \
-	X(pages) \
-	X(messages) \
 	X(variables)
 
 #define X(name) extern const struct route api_##name##_routes[];

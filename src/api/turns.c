@@ -6,6 +6,7 @@
 #include "api/rest.h"
 #include "api/tables.h"
 #include "api/wire.h"
+#include "base/limits.h"
 #include "store/branch.h"
 #include "turn/turn.h"
 

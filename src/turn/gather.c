@@ -3,7 +3,7 @@
  * Only what the budget can hold is read, newest first, with the token counts that were stored when
  * the messages were written.
  */
-#include "lore/book.h"
+#include "lore/book_file.h"
 #include "regex/script_file.h"
 #include "store/asset.h"
 #include "turn/turn_private.h"

@@ -3,3 +3,11 @@ libturn_a_SOURCES = \
 	src/turn/assemble.c src/turn/asset_cache.c src/turn/asset_cache.h src/turn/commit.c src/turn/gather.c \
 	src/turn/greeting.c src/turn/greeting.h src/turn/persist.c src/turn/tag_filter.c src/turn/tag_filter.h \
 	src/turn/turn.c src/turn/turn.h src/turn/turn_private.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/turn_tag_filter.t tests/unit/turn_asset_cache.t
+tests_unit_turn_tag_filter_t_SOURCES = tests/unit/turn_tag_filter.c
+tests_unit_turn_tag_filter_t_LDADD = libturn.a $(BASE_LIBS) $(CMOCKA_LIBS)
+tests_unit_turn_asset_cache_t_SOURCES = tests/unit/turn_asset_cache.c
+tests_unit_turn_asset_cache_t_LDADD = libturn.a $(BASE_LIBS) $(CMOCKA_LIBS)
+endif

@@ -7,6 +7,7 @@
 #include "turn/turn_private.h"
 
 #include "base/log.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <time.h>
