@@ -8,6 +8,7 @@
 #include "store/asset.h"
 #include "turn/turn_private.h"
 
+#include "base/limits.h"
 #include "base/map.h"
 
 #define FIRST_WINDOW 40 /* floors of the first history scan; doubled until the budget is full */
@@ -151,7 +152,9 @@ compile_persona(struct arena *own, const struct json *doc, size_t *outside)
 static const void *
 compile_scripts(struct arena *own, const struct json *doc, size_t *outside)
 {
-	struct regex_set *s = regex_set_read(own, doc, REGEX_SOURCE_GLOBAL);
+	const struct regex_script *scripts;
+	size_t n = regex_scripts_read(own, doc, REGEX_SOURCE_GLOBAL, &scripts);
+	struct regex_set *s = regex_set_compile(own, scripts, n);
 
 	*outside = regex_set_bytes(s);
 	return s;
