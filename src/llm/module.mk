@@ -14,10 +14,14 @@ EXTRA_DIST += src/llm/caps.jsonl src/llm/README.md
 LLM_LIBS = libllm.a $(LOOP_LIBS) $(CURL_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/llm_answer.t tests/unit/llm_call.t tests/unit/llm_sse.t tests/unit/llm_target.t tests/unit/llm_think.t
+check_PROGRAMS += tests/unit/llm_answer.t tests/unit/llm_call.t tests/unit/llm_mock.t tests/unit/llm_sse.t tests/unit/llm_target.t tests/unit/llm_think.t
 tests_unit_llm_call_t_SOURCES = tests/unit/llm_call.c
 tests_unit_llm_call_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_llm_call_t_LDADD = $(LLM_LIBS) $(CMOCKA_LIBS)
+tests_unit_llm_mock_t_SOURCES = tests/unit/llm_mock.c
+tests_unit_llm_mock_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_llm_mock_t_LDADD = $(LLM_LIBS) $(CMOCKA_LIBS)
+tests/unit/llm_mock.log: tests/tools/mockllm$(EXEEXT)
 tests_unit_llm_target_t_SOURCES = tests/unit/llm_target.c
 tests_unit_llm_target_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_llm_target_t_LDADD = $(LLM_LIBS) $(CMOCKA_LIBS)

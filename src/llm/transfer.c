@@ -21,6 +21,7 @@ enum {
 	RECEIVE_BUFFER = 4096,
 	UPLOAD_BUFFER = 16384, /* the least that curl takes */
 	READ_PIECE = 4096,     /* so that little of it is ever touched */
+	SMALL_BODY = 48 << 10, /* curl sends it with the head and needs no buffer for it */
 	IDLE_CONNECTIONS = 64,
 	LINGER_MS = 1000 /* after the end of the answer, so that the connection can be used again */
 };
@@ -146,11 +147,18 @@ header(CURL *easy, const char *name)
 										  : STR_NULL;
 }
 
+/* The body is not needed any more, unless the server answered before it had come whole. */
 static void
 body_drop(struct llm_call *call)
 {
+	curl_off_t sent = 0;
+
+	if (curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &sent) != CURLE_OK ||
+	    sent < (curl_off_t)call->body.n)
+		return;
 	arena_destroy(&call->body_arena);
 	call->body = STR_NULL;
+	call->sent = 0;
 }
 
 /* The status line and the headers are there: what kind of answer is it? */
@@ -223,7 +231,7 @@ static size_t
 on_read(char *p, size_t size, size_t n, void *arg)
 {
 	struct llm_call *call = arg;
-	size_t left = call->body.n - call->sent, take = size * n;
+	size_t left = call->body.n - call->sent, take = size * n; /* once the body is dropped both are 0 */
 
 	if (take > READ_PIECE)
 		take = READ_PIECE;
@@ -293,6 +301,10 @@ set_options(struct llm_call *call)
 		return;
 	curl_easy_setopt(e, CURLOPT_POST, 1L);
 	curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.n);
+	if (call->body.n <= SMALL_BODY) {
+		curl_easy_setopt(e, CURLOPT_POSTFIELDS, call->body.p);
+		return;
+	}
 	curl_easy_setopt(e, CURLOPT_READFUNCTION, on_read);
 	curl_easy_setopt(e, CURLOPT_READDATA, call);
 	curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, on_seek);

@@ -37,7 +37,8 @@ struct env {
 	pthread_t loop_thread, server_thread;
 	atomic_int listener, port;
 	const struct piece *_Atomic script;
-	bool hang; /* keep the connection open behind the script until the client closes it */
+	bool early; /* answer as soon as the head has come, read the rest afterwards */
+	bool hang;  /* keep the connection open behind the script until the client closes it */
 	atomic_int connections, requests, closed_by_client;
 	char request[65536]; /* the last one */
 	struct llm_conf conf;
@@ -70,7 +71,7 @@ read_request(struct env *e, int fd)
 			continue;
 		length = strcasestr(e->request, "content-length:");
 		want = (size_t)(end + 4 - e->request) + (length ? strtoul(length + 15, NULL, 10) : 0);
-		if (n >= want)
+		if (n >= want || e->early)
 			return true;
 	}
 }
@@ -89,6 +90,8 @@ serve(struct env *e, int fd)
 			if (send(fd, p->text, p->n ? p->n : strlen(p->text), MSG_NOSIGNAL) < 0)
 				break;
 		}
+		while (e->early && recv(fd, e->request, sizeof e->request, 0) > 0)
+			;
 		if (!e->hang && !strstr(script[0].text, "keep-alive"))
 			return;
 		if (e->hang) {
@@ -261,12 +264,12 @@ big_body(void **state)
 	static const struct piece script[] = { { 0, SSE_HEAD CHUNK("ok") DONE, 0 }, { 0, NULL, 0 } };
 	struct env *e = *state;
 	struct llm_request q = request(e);
-	char *text = malloc(50001);
-	struct llm_message m = { .role = "user", .content = { text, 50000 } };
+	char *text = malloc(60001);
+	struct llm_message m = { .role = "user", .content = { text, 60000 } };
 	struct llm_result r;
 
-	memset(text, 'x', 50000);
-	text[49999] = 'y';
+	memset(text, 'x', 60000);
+	text[59999] = 'y';
 	q.messages = &m;
 	start(e, script);
 	assert_int_equal(call(e, &q, NULL, &r), 0);
@@ -344,6 +347,27 @@ error_status(void **state)
 	assert_int_equal(r.error.kind, LLM_RATE_LIMIT);
 	assert_true(r.error.retryable);
 	assert_int_equal(r.error.status, 429);
+}
+
+/* The server refuses before it has read the body: its reason arrives all the same. */
+static void
+refused_while_sending(void **state)
+{
+	static const struct piece script[] = {
+		{ 0, "HTTP/1.1 413 X\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno", 0 }, { 0, NULL, 0 }
+	};
+	struct env *e = *state;
+	struct llm_request q = request(e);
+	struct llm_message m = { .role = "user", .content = { calloc(1, 8 << 20), 8 << 20 } };
+	struct llm_result r;
+
+	memset((void *)(uintptr_t)m.content.p, 'x', m.content.n);
+	q.messages = &m;
+	e->early = true;
+	start(e, script);
+	assert_int_equal(call(e, &q, NULL, &r), -1);
+	check_failed(e, ERR_UPSTREAM, "upstream_error", "\"status\":413");
+	free((void *)(uintptr_t)m.content.p);
 }
 
 static void
@@ -432,9 +456,7 @@ no_server(void **state)
 	struct llm_result r;
 
 	start(e, script);
-	shutdown(e->listener, SHUT_RDWR);
-	close(e->listener);
-	e->listener = -1;
+	shutdown(e->listener, SHUT_RDWR); /* nobody listens there any more */
 	assert_int_equal(call(e, &q, NULL, &r), -1);
 	check_failed(e, ERR_UPSTREAM, "upstream_error", "connect_failed");
 	assert_true(r.error.retryable);
@@ -764,6 +786,7 @@ main(void)
 		TEST(plain),
 		TEST(connection_is_used_again),
 		TEST(error_status),
+		TEST(refused_while_sending),
 		TEST(redirect),
 		TEST(broken_stream),
 		TEST(broken_chunked_stream),
