@@ -11,12 +11,15 @@ card_export_json(struct arena *a, const struct json *doc, enum card_spec spec)
 	struct json *out = json_object(a), *data = json_copy(a, json_get(doc, "data")), *v;
 	struct str version = json_get_str(doc, "spec_version"), key;
 	struct json_iter it = { 0 };
+	bool is_v3 = str_is(json_get_str(doc, "spec"), "chara_card_v3");
 	bool newer = spec == CARD_SPEC_V3 && str_starts(version, STR("3."));
 
 	json_set_c(out, "spec", spec == CARD_SPEC_V3 ? "chara_card_v3" : "chara_card_v2");
 	json_set_str(out, "spec_version", newer ? version : spec == CARD_SPEC_V3 ? STR("3.0") : STR("2.0"));
 	if (spec == CARD_SPEC_V3 && !json_has(data, "group_only_greetings"))
 		json_set_array(data, "group_only_greetings");
+	else if (spec == CARD_SPEC_V2 && is_v3 && json_len(json_get(data, "group_only_greetings")) == 0)
+		json_del(data, "group_only_greetings"); /* V3 asks for the list, V2 does not know it */
 	json_set(out, "data", data);
 	while (json_next(doc, &it, &key, &v))
 		if (!str_is(key, "spec") && !str_is(key, "spec_version") && !str_is(key, "data"))

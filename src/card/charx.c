@@ -10,8 +10,33 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <locale.h>
 
 #define LOCAL_HEADER STR("PK\x03\x04")
+
+/* libarchive turns names into the thread's character set: that must be UTF-8, whatever the process was
+ * started with. */
+struct scope {
+	locale_t mine, old;
+};
+
+static struct scope
+scope_enter(void)
+{
+	struct scope s = { .mine = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0) };
+
+	s.old = s.mine ? uselocale(s.mine) : (locale_t)0;
+	return s;
+}
+
+static void
+scope_leave(struct scope s)
+{
+	if (s.mine == (locale_t)0)
+		return;
+	uselocale(s.old);
+	freelocale(s.mine);
+}
 
 static void
 free_read(void *ar)
@@ -212,8 +237,8 @@ list_all(struct arena *a, struct listing *l, enum charx_way way, struct import_e
 	return 0;
 }
 
-int
-charx_open(struct arena *a, struct str bytes, struct charx *out, struct receipt *r, struct import_error *err)
+static int
+open_either(struct arena *a, struct str bytes, struct charx *out, struct receipt *r, struct import_error *err)
 {
 	size_t at = str_find(bytes, LOCAL_HEADER, 0);
 	int rc = -1;
@@ -242,6 +267,16 @@ charx_open(struct arena *a, struct str bytes, struct charx *out, struct receipt 
 	return rc;
 }
 
+int
+charx_open(struct arena *a, struct str bytes, struct charx *out, struct receipt *r, struct import_error *err)
+{
+	struct scope s = scope_enter();
+	int rc = open_either(a, bytes, out, r, err);
+
+	scope_leave(s);
+	return rc;
+}
+
 static int
 find_file(struct arena *a, struct archive *ar, struct str path, size_t max, struct str *out,
     struct import_error *err)
@@ -260,6 +295,7 @@ charx_file(
     struct arena *a, struct str zip, struct str path, size_t max, struct str *out, struct import_error *err)
 {
 	size_t at = str_find(zip, LOCAL_HEADER, 0);
+	struct scope s = scope_enter();
 	int rc = -1;
 
 	zip = at == STR_NPOS ? zip : str_sub(zip, at, zip.n);
@@ -271,6 +307,7 @@ charx_file(
 		if (rc < 0 && err && err->too_large)
 			break;
 	}
+	scope_leave(s);
 	return rc;
 }
 
@@ -371,6 +408,7 @@ charx_write(struct arena *a, const struct charx_new *n, struct str *out, struct 
 {
 	struct arena *scratch = arena_create("charx", 0);
 	struct archive *to = archive_write_new();
+	struct scope scope = scope_enter();
 	struct import_error fault = { 0 };
 	struct sb s = sb_new(a);
 	int rc = -1;
@@ -389,6 +427,7 @@ charx_write(struct arena *a, const struct charx_new *n, struct str *out, struct 
 		err->path = arena_strdup(a, str_c(fault.path));
 	}
 	arena_destroy(&scratch);
+	scope_leave(scope);
 	*out = sb_str(&s);
 	return rc;
 }

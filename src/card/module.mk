@@ -7,3 +7,30 @@ libcard_a_SOURCES = src/card/base64.c src/card/base64.h src/card/card.c src/card
 	src/card/regex_file.h src/card/shape.c src/card/shape.h
 EXTRA_DIST += src/card/README.md
 CARD_LIBS = libcard.a $(BASE_LIBS) $(ARCHIVE_LIBS) $(Z_LIBS)
+
+if HAVE_CMOCKA
+card_tests = tests/unit/card_read.t tests/unit/card_png.t tests/unit/card_charx.t tests/unit/card_lore.t \
+	tests/unit/card_preset.t tests/unit/card_regex.t tests/unit/card_chat.t
+check_PROGRAMS += $(card_tests)
+tests_unit_card_read_t_SOURCES = tests/unit/card_read.c tests/unit/card_help.h
+tests_unit_card_read_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_card_read_t_LDADD = $(CARD_LIBS) $(CMOCKA_LIBS)
+tests_unit_card_png_t_SOURCES = tests/unit/card_png.c tests/unit/card_help.h
+tests_unit_card_png_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_card_png_t_LDADD = $(CARD_LIBS) $(CMOCKA_LIBS)
+tests_unit_card_charx_t_SOURCES = tests/unit/card_charx.c tests/unit/card_help.h
+tests_unit_card_charx_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_card_charx_t_LDADD = $(CARD_LIBS) $(CMOCKA_LIBS)
+tests_unit_card_lore_t_SOURCES = tests/unit/card_lore.c tests/unit/card_help.h
+tests_unit_card_lore_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_card_lore_t_LDADD = $(CARD_LIBS) $(CMOCKA_LIBS)
+tests_unit_card_preset_t_SOURCES = tests/unit/card_preset.c tests/unit/card_help.h
+tests_unit_card_preset_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_card_preset_t_LDADD = $(CARD_LIBS) $(CMOCKA_LIBS)
+tests_unit_card_regex_t_SOURCES = tests/unit/card_regex.c tests/unit/card_help.h
+tests_unit_card_regex_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_card_regex_t_LDADD = $(CARD_LIBS) $(CMOCKA_LIBS)
+tests_unit_card_chat_t_SOURCES = tests/unit/card_chat.c tests/unit/card_help.h
+tests_unit_card_chat_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_card_chat_t_LDADD = $(CARD_LIBS) $(CMOCKA_LIBS)
+endif
