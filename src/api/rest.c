@@ -2,6 +2,7 @@
 
 #include "base/id.h"
 #include "base/limits.h"
+#include "base/map.h"
 
 /* clang-format off */
 const struct field rest_deleted[] = {
@@ -269,4 +270,50 @@ rest_batch_print(struct rows *rs, const char *done, struct sb *out)
 	sb_addf(out, "],\"meta\":{\"total\":%lld,\"%s\":%lld,\"not_found\":%lld}}", (long long)(changed + missing), done, (long long)changed,
 	    (long long)missing);
 	return rc;
+}
+
+struct each_work {
+	int (*one)(struct request *, struct str);
+	struct sb out;
+};
+
+static int
+each_work(struct request *r, void *arg)
+{
+	struct each_work *w = arg;
+	const struct json *ids = json_get(r->in, "ids");
+	struct map *seen = map_create(r->ctx->a);
+	size_t deleted = 0, missing = 0;
+
+	sb_truncate(&w->out, 0);
+	sb_adds(&w->out, "{\"results\":[");
+	for (size_t i = 0; i < json_len(ids); i++) {
+		struct str id = json_str(json_at(ids, i));
+		bool gone = false;
+
+		if (map_has(seen, id))
+			continue;
+		map_set(seen, id, w);
+		if (w->one(r, id) < 0) {
+			if (r->ctx->err.kind != ERR_NOT_FOUND)
+				return -1;
+			err_clear(r->ctx);
+			gone = true;
+		}
+		sb_addf(&w->out, "%s{\"index\":%zu,\"id\":", deleted + missing ? "," : "", i);
+		sb_add_json(&w->out, id);
+		sb_addf(&w->out, ",\"action\":\"%s\"}", gone ? "not_found" : "deleted");
+		missing += gone;
+		deleted += !gone;
+	}
+	sb_addf(&w->out, "],\"meta\":{\"total\":%zu,\"deleted\":%zu,\"not_found\":%zu}}", deleted + missing, deleted, missing);
+	return 0;
+}
+
+int
+rest_batch_delete_each(struct request *r, int (*one)(struct request *r, struct str id))
+{
+	struct each_work w = { .one = one, .out = sb_new(r->ctx->a) };
+
+	return rest_tx(r, DB_WRITE, each_work, &w) < 0 ? -1 : reply_data(r, sb_str(&w.out));
 }

@@ -15,6 +15,12 @@ int rest_patch(struct request *r);         /* PATCH /things/{id}, guard from the
 int rest_delete(struct request *r);        /* DELETE /things/{id}, guard from body or query */
 int rest_batch_delete(struct request *r);  /* POST /things/batch/delete {"ids":[…]} */
 
+/*
+ * The same for things whose delete is a step with rules: one(r, id) is 0 or -1 with the error recorded; a missing one is
+ * an action of its own, any other refusal refuses the whole batch.
+ */
+int rest_batch_delete_each(struct request *r, int (*one)(struct request *r, struct str id));
+
 /* "session" -> error `not_found` "session not found". Returns -1. */
 int rest_not_found(struct request *r, const struct resource *res);
 /* {total,limit,offset,has_more,sort_by,sort_order} */

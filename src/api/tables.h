@@ -18,6 +18,9 @@
 	X(exports) \
 	X(sessions) \
 	X(turns) \
+	X(floors) \
+	X(pages) \
+	X(messages) \
 	X(variables)
 
 #define X(name) extern const struct route api_##name##_routes[];

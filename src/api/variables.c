@@ -36,7 +36,7 @@ static const struct field by_key = { "key", FT_STRING, .min = 1 };
 static const struct filter variable_filters[] = {
 	{ &by_scope, FILTER_EQ, "t.scope" },
 	{ &by_scope_id, FILTER_EQ, "t.scope_id" },
-	{ &by_session, FILTER_EQ, "(SELECT s.id FROM session s WHERE s.account_no = acct() AND s.no = t.session_no)" },
+	{ &by_session, FILTER_WHERE, "t.session_no = (SELECT s.no FROM session s WHERE s.account_no = acct() AND s.id = $?)" },
 	{ &by_branch, FILTER_EQ, "t.branch_id" },
 	{ &by_key, FILTER_EQ, "t.key" },
 	{ NULL }

@@ -10,6 +10,7 @@
 extern const struct field wire_turn_body[], wire_turn_answer[];
 extern const struct field wire_dry_body[], wire_dry_answer[];
 extern const struct field wire_run_answer[], wire_result_answer[], wire_active_answer[];
+extern const struct field wire_staged_answer[], wire_promotions_answer[];
 extern const struct field wire_timeline_query[], wire_timeline_answer[];
 
 #endif

@@ -18,6 +18,7 @@ enum filter_op {
 	FILTER_PREFIX,
 	FILTER_MIN,      /* column >= value */
 	FILTER_MAX,
+	FILTER_WHERE,    /* `expr` is the whole condition; $? in it is the value (a reference looked up once, not per row) */
 	FILTER_FLAG,     /* boolean switch: `expr` is the condition that holds unless the switch is true */
 };
 

@@ -117,7 +117,11 @@ filter_add(struct sb *s, struct params *p, const struct filter *f, const struct 
 	if (value == NULL)
 		return;
 	n = params_add_json(p, value);
-	if (f->op == FILTER_CONTAINS)
+	if (f->op == FILTER_WHERE) {
+		size_t mark = str_find(str_c(f->expr), STR("$?"), 0);
+
+		sb_addf(s, " AND %.*s$%d%s", (int)mark, f->expr, n, f->expr + mark + 2);
+	} else if (f->op == FILTER_CONTAINS)
 		sb_addf(s, " AND strpos(%s, lower($%d)) > 0", f->expr, n);
 	else
 		sb_addf(s, " AND %s %s $%d", f->expr, op[f->op], n);

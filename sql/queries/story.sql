@@ -1,0 +1,175 @@
+-- Floors, pages and messages as clients write them: each keeps what is derived (place, activity, heads).
+
+-- name: floor_branch
+-- Where a client's floor would go. $1 session id, $2 branch id
+SELECT s.no, s.status, b.no, b.segs[cardinality(b.segs)], b.head_seq,
+       (SELECT f.id FROM floor f WHERE f.account_no = acct() AND f.segment_no = b.segs[cardinality(b.segs)] AND f.floor_seq = b.head_seq)
+  FROM session s LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = s.no AND b.id = $2
+ WHERE s.account_no = acct() AND s.id = $1 AND s.deleted_at IS NULL;
+
+-- name: floor_insert
+-- $1 id, $2 session no, $3 segment, $4 floor number, $5 branch id, $6 parent id, $7 state, $8 token_in, $9 token_out, $10 now, $11 branch no
+WITH b AS (
+	UPDATE branch SET head_seq = $4, his[cardinality(his)] = $4, updated_at = $10
+	 WHERE account_no = acct() AND no = $11 AND head_seq = $4 - 1 RETURNING no
+)
+INSERT INTO floor (id, session_no, segment_no, floor_seq, branch_id, parent_id, state, token_in, token_out, committed_at, created_at, updated_at)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, CASE $7 WHEN 'committed' THEN $10::bigint END, $10, $10 FROM b
+RETURNING no;
+
+-- name: floor_place
+-- A floor, and whether it is the head of the branch whose own segment owns it. $1 id
+SELECT f.no, f.state, f.floor_seq, f.segment_no, b.no, b.head_seq, g.shared_upto, f.session_no, b.id, s.id, f.branch_id,
+       EXISTS (SELECT FROM run r WHERE r.account_no = acct() AND r.floor_no = f.no AND r.state = 'running')
+  FROM floor f
+  JOIN segment g ON g.account_no = acct() AND g.no = f.segment_no
+  JOIN session s ON s.account_no = acct() AND s.no = f.session_no
+  LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = f.session_no AND b.segs[cardinality(b.segs)] = f.segment_no
+ WHERE f.account_no = acct() AND f.id = $1 FOR UPDATE OF f;
+
+-- name: floor_set_parent
+UPDATE floor SET parent_id = $2, updated_at = $3 WHERE account_no = acct() AND no = $1;
+
+-- name: floor_delete
+-- The head floor of a branch, with its variables. $1 floor no, $2 branch no, $3 floor number, $4 now
+WITH b AS (
+	UPDATE branch SET head_seq = $3 - 1, his[cardinality(his)] = $3 - 1, revision = revision + 1, updated_at = $4
+	 WHERE account_no = acct() AND no = $2 AND head_seq = $3 RETURNING no
+), v AS (
+	DELETE FROM variable USING b WHERE variable.account_no = acct() AND variable.scope = 'floor' AND variable.scope_no = $1
+), w AS (
+	DELETE FROM variable USING b, page p WHERE p.account_no = acct() AND p.floor_no = $1 AND variable.account_no = acct()
+	   AND variable.scope = 'page' AND variable.scope_no = p.no
+)
+DELETE FROM floor USING b WHERE floor.account_no = acct() AND floor.no = $1;
+
+-- name: page_place
+-- A page with the state and place of its floor. $1 page id
+SELECT p.no, p.kind, p.active, f.no, f.state, f.floor_seq, f.segment_no, b.head_seq, g.shared_upto, p.floor_no, f.id
+  FROM page p
+  JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
+  JOIN segment g ON g.account_no = acct() AND g.no = f.segment_no
+  LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = f.session_no AND b.segs[cardinality(b.segs)] = f.segment_no
+ WHERE p.account_no = acct() AND p.id = $1 FOR UPDATE OF p;
+
+-- name: page_insert
+-- $1 id, $2 floor no, $3 kind, $4 page number, $5 version, $6 active, $7 checksum, $8 now, $9 state
+INSERT INTO page (id, floor_no, kind, page_seq, version, active, checksum, state, created_at, updated_at)
+SELECT $1, f.no, $3, $4, $5, $6, $7, $9, $8, $8 FROM floor f WHERE f.account_no = acct() AND f.no = $2 RETURNING no;
+
+-- name: page_deactivate
+-- The other pages of a kind stop counting. $1 floor no, $2 kind, $3 page no that stays
+WITH p AS (
+	UPDATE page SET active = false WHERE account_no = acct() AND floor_no = $1 AND kind = $2 AND active AND no <> $3 RETURNING no
+)
+UPDATE message SET active = false FROM p WHERE message.account_no = acct() AND message.page_no = p.no AND message.active;
+
+-- name: page_activate
+WITH p AS (
+	UPDATE page SET active = true, updated_at = $2 WHERE account_no = acct() AND no = $1 RETURNING no
+)
+UPDATE message SET active = true FROM p WHERE message.account_no = acct() AND message.page_no = p.no;
+
+-- name: page_update
+-- $1 page no, $2 kind, $3 page number, $4 version, $5 checksum, $6 now; null = unchanged
+UPDATE page SET kind = coalesce($2, kind), page_seq = coalesce($3, page_seq), version = coalesce($4, version), checksum = coalesce($5, checksum), updated_at = $6
+ WHERE account_no = acct() AND no = $1;
+
+-- name: page_delete
+WITH v AS (
+	DELETE FROM variable WHERE account_no = acct() AND scope = 'page' AND scope_no = $1
+)
+DELETE FROM page WHERE account_no = acct() AND no = $1;
+
+-- name: message_place
+SELECT m.no, p.no, f.no, f.state, m.is_hidden FROM message m
+  JOIN page p ON p.account_no = acct() AND p.no = m.page_no
+  JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
+ WHERE m.account_no = acct() AND m.id = $1 FOR UPDATE OF m;
+
+-- name: message_insert
+-- $1 id, $2 page id, $3 seq, $4 role, $5 content, $6 format, $7 hidden, $8 source, $9 tokens, $10 now
+INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, is_hidden, role, content, content_format, source, token_count, created_at)
+SELECT $1, p.no, f.segment_no, f.floor_seq, $3, p.active, $7, $4, $5, $6, $8, $9, $10
+  FROM page p JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
+ WHERE p.account_no = acct() AND p.id = $2 RETURNING no;
+
+-- name: message_update
+-- $1 message no, $2 role, $3 content, $4 format, $5 hidden, $6 source, $7 tokens, $8 seq; null = unchanged
+UPDATE message SET role = coalesce($2, role), content = coalesce($3, content), sent = CASE WHEN $3::text IS NULL THEN sent END,
+       rolls = CASE WHEN $3::text IS NULL THEN rolls END, content_format = coalesce($4, content_format), is_hidden = coalesce($5, is_hidden),
+       source = coalesce($6, source), token_count = coalesce($7, token_count), seq = coalesce($8, seq)
+ WHERE account_no = acct() AND no = $1;
+
+-- name: message_delete
+DELETE FROM message WHERE account_no = acct() AND no = $1;
+
+-- name: message_visibility
+-- $1 ids, $2 hidden
+WITH want AS (
+	SELECT min(i) - 1 AS idx, id FROM unnest($1::text[]) WITH ORDINALITY u (id, i) GROUP BY id
+), upd AS (
+	UPDATE message SET is_hidden = $2 WHERE account_no = acct() AND id = ANY ($1::text[]) RETURNING id
+)
+SELECT want.idx, want.id, upd.id IS NOT NULL FROM want LEFT JOIN upd USING (id) ORDER BY want.idx;
+
+-- name: page_changes
+-- Variable writes that belong to a page. $1 page id
+SELECT s.id, f.id, f.branch_id, c.id, c.key, c.new_value, c.scope, c.source, c.created_at, p.active
+  FROM page p
+  JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
+  JOIN session s ON s.account_no = acct() AND s.no = f.session_no
+  LEFT JOIN var_change c ON c.account_no = acct() AND c.page_no = p.no
+ WHERE p.account_no = acct() AND p.id = $1 ORDER BY c.no;
+
+-- name: branch_of_floor
+-- What a fork needs: the floor, the branch it is seen from, its ranges. $1 floor id
+SELECT f.no, f.state, f.floor_seq, s.no, s.id, s.status, b.no, b.segs, b.his, b.id, f.segment_no
+  FROM floor f
+  JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
+  JOIN branch b ON b.account_no = acct() AND b.session_no = s.no AND b.segs[cardinality(b.segs)] = f.segment_no
+ WHERE f.account_no = acct() AND f.id = $1 FOR SHARE OF f;
+
+-- name: branch_exists
+SELECT 1 FROM branch WHERE account_no = acct() AND session_no = $1 AND id = $2;
+
+-- name: branch_fork
+-- $1 session no, $2 branch id, $3 segments (array text), $4 ends, $5 head, $6 forked from, $7 now, $8 segment that owns the fork point
+WITH g AS (
+	INSERT INTO segment (session_no) SELECT s.no FROM session s WHERE s.account_no = acct() AND s.no = $1 RETURNING no
+), shared AS (
+	UPDATE segment SET shared_upto = greatest(shared_upto, $5) WHERE account_no = acct() AND no = $8
+)
+INSERT INTO branch (session_no, id, segs, his, head_seq, forked_from, forked_at, created_at, updated_at)
+SELECT $1, $2, $3::bigint[] || g.no, $4::int[] || $5::int, $5, $6, $5, $7, $7 FROM g
+RETURNING no, segs[cardinality(segs)];
+
+-- name: branch_vars_as_of
+-- Branch variables as they were at a floor: the newest logged value of each key in the segment that owns the floor; keys never logged there
+-- keep today's value. $1 branch no, $2 segment, $3 floor number
+WITH RECURSIVE k AS (
+	(SELECT c.key FROM var_change c WHERE c.account_no = acct() AND c.segment_no = $2 AND c.active AND c.scope = 'branch' ORDER BY c.key LIMIT 1)
+	UNION ALL
+	SELECT (SELECT c.key FROM var_change c WHERE c.account_no = acct() AND c.segment_no = $2 AND c.active AND c.scope = 'branch' AND c.key > k.key
+	         ORDER BY c.key LIMIT 1) FROM k WHERE k.key IS NOT NULL
+), at AS (
+	SELECT k.key, (SELECT c.new_value FROM var_change c WHERE c.account_no = acct() AND c.segment_no = $2 AND c.active AND c.scope = 'branch'
+	                  AND c.key = k.key AND c.floor_seq <= $3 ORDER BY c.floor_seq DESC, c.no DESC LIMIT 1) AS value
+	  FROM k WHERE k.key IS NOT NULL
+)
+SELECT at.key, at.value FROM at WHERE at.value IS NOT NULL
+UNION ALL
+SELECT v.key, v.value FROM variable v
+ WHERE v.account_no = acct() AND v.scope = 'branch' AND v.scope_no = $1 AND NOT EXISTS (SELECT FROM at WHERE at.key = v.key);
+
+-- name: branch_vars_copy
+-- The fork's own values, logged with source 'fork'. $1 = [{id, log, key, value}], $2 branch no, $3 scope id, $4 session no, $5 branch id, $6 segment,
+-- $7 floor number, $8 now
+WITH x AS (
+	SELECT * FROM json_to_recordset($1) AS x (id text, log text, key text, value text)
+), l AS (
+	INSERT INTO var_change (id, session_no, segment_no, floor_seq, scope, scope_no, key, new_value, source, created_at)
+	SELECT x.log, $4, $6, $7, 'branch', $2, x.key, x.value, 'fork', $8 FROM x, branch b WHERE b.account_no = acct() AND b.no = $2
+)
+INSERT INTO variable (id, scope, scope_no, scope_id, session_no, branch_id, key, value, updated_at)
+SELECT x.id, 'branch', $2, $3, $4, $5, x.key, x.value, $8 FROM x;
