@@ -195,29 +195,6 @@ operand_text(struct ev *ev, const struct operand *o, enum macro_dialect d, struc
 
 /* ---- marinara's operands ---- */
 
-/* Statement with macros filled, blanks collapsed: the key under which it is asked. */
-static struct str
-collapse(struct arena *a, struct str s)
-{
-	struct sb sb = sb_new(a);
-	bool gap = false;
-	size_t len;
-
-	s = js_trim(s);
-	for (size_t i = 0; i < s.n; i += len) {
-		if (js_blank(s, i, &len)) {
-			gap = true;
-			continue;
-		}
-		len = 1;
-		if (gap)
-			sb_addc(&sb, ' ');
-		gap = false;
-		sb_addc(&sb, s.p[i]);
-	}
-	return sb_str(&sb);
-}
-
 /* A bare text that is written like a macro that only reads: getvar::x, lastGenerationType, date. */
 static bool
 mar_read(struct ev *ev, struct str text, struct str *out)
@@ -261,19 +238,19 @@ mar_bare(struct ev *ev, struct str text, struct val *out)
 }
 
 static enum got
-mar_decision(struct ev *ev, const struct operand *o, const struct cond *cmp, struct val *out)
+mar_decision(struct ev *ev, const struct operand *o, struct val *out)
 {
 	const struct macro_env *env = ev->r->env;
 	bool choice = o->kind == OP_CHOICE;
 	struct macro_answer answer = { 0 };
 	struct str statement;
-	enum got g = operand_text(ev, &(struct operand){ .kind = OP_MIXED, .s = o->s, .e = o->e, .n0 = o->n0, .n1 = o->n1, .text = o->text }, MACRO_MARINARA, &statement);
+	enum got g = quoted_value(ev, o, MACRO_MARINARA, &statement);
 
 	if (g != GOT_OK)
 		return g;
-	statement = collapse(ev->r->a, statement);
+	statement = statement_key(ev->r->a, statement);
 	if (ev->r->plan)
-		plan_statement(ev, o, statement, cmp);
+		plan_statement(ev, o, statement);
 	if (env->answer)
 		answer = env->answer(env->answer_ctx, choice, statement);
 	out->s = STR("");
@@ -287,14 +264,14 @@ mar_decision(struct ev *ev, const struct operand *o, const struct cond *cmp, str
 }
 
 static enum got
-mar_value(struct ev *ev, const struct operand *o, const struct cond *cmp, struct val *out)
+mar_value(struct ev *ev, const struct operand *o, struct val *out)
 {
 	enum got g;
 
 	switch (o->kind) {
 	case OP_DECISION:
 	case OP_CHOICE:
-		return mar_decision(ev, o, cmp, out);
+		return mar_decision(ev, o, out);
 	case OP_VAR:
 		if ((g = operand_text(ev, o, MACRO_MARINARA, &out->s)) != GOT_OK)
 			return g;
@@ -392,7 +369,7 @@ value(struct walk *w, uint32_t operand, const struct cond *cmp, struct val *out)
 
 	*out = (struct val){ .s = STR("") };
 	if (w->d == MACRO_MARINARA)
-		return mar_value(w->ev, o, cmp, out);
+		return mar_value(w->ev, o, out);
 	out->literal = o->kind == OP_QUOTED && !o->plain_number;
 	if (w->d == MACRO_SILLYTAVERN)
 		return st_value(w->ev, o, &out->s);

@@ -328,7 +328,7 @@ static void
 lex_joined(struct parser *p)
 {
 	struct str src = p->c->src;
-	uint32_t at = p->s, from = at, end, n0, n1, in_s, in_e;
+	uint32_t at = p->s, from = at, from_child = p->child, end, n0, n1, in_s, in_e;
 	int class;
 
 	while (at < p->e) {
@@ -357,14 +357,15 @@ lex_joined(struct parser *p)
 			len = 2;
 		if (kind != T_TEXT) {
 			if (js_trim(str_sub(src, from, at)).n)
-				push(p, T_TEXT, from, at);
-			push(p, kind, at, at + len);
+				push(p, T_TEXT, from, at)->n0 = from_child;
+			push(p, kind, at, at + len)->n0 = p->child;
 			from = at + len;
+			from_child = p->child;
 		}
 		at += len;
 	}
 	if (js_trim(str_sub(src, from, p->e)).n)
-		push(p, T_TEXT, from, p->e);
+		push(p, T_TEXT, from, p->e)->n0 = from_child;
 }
 
 static bool
@@ -403,6 +404,8 @@ add_cond(struct compile *c, enum cond_kind kind)
 static uint32_t
 add_operand(struct compile *c, struct operand o)
 {
+	o.header = (uint32_t)c->headers.n;
+	o.cond = c->conds.n ? (uint32_t)c->conds.n - 1 : 0; /* a comparison is made before its operands */
 	vec_push(c->a, &c->operands, o);
 	return (uint32_t)c->operands.n - 1;
 }
@@ -626,7 +629,7 @@ parse_decision(struct parser *p, uint32_t s, uint32_t e, struct operand *o)
 	o->e = e;
 	o->n0 = node_from(p->c->nodes.v, first, p->last, s);
 	o->n1 = node_from(p->c->nodes.v, o->n0, p->last, e);
-	o->text = str_sub(src, s, e);
+	o->text = unescape_marinara(p->c->a, str_sub(src, s, e));
 	m.n0 = node_from(p->c->nodes.v, first, p->last, m.s);
 	m.n1 = m.lasts ? node_from(p->c->nodes.v, m.n0, p->last, m.e) : m.n0;
 	vec_push(p->c->a, &p->c->mods, m);

@@ -58,9 +58,18 @@ struct str macro_statements_reach(struct arena *a, const struct macro_env *env, 
 void macro_statements_plan(struct arena *a, const struct macro_statements *in, unsigned limit,
     struct macro_statements *ask, struct macro_statements *dropped);
 
+/* Equal statements as one, in order of their first place. */
+void statements_merge(struct arena *a, const struct macro_statements *in, struct macro_statements *out);
+
 struct macro_decisions;  /* timers and answers of one branch */
 struct macro_decisions *macro_decisions_new(struct arena *a, const struct json *stored); /* NULL = none yet */
 struct json *macro_decisions_json(struct arena *a, const struct macro_decisions *d);
+
+struct macro_held {
+	bool choice;
+	struct str text;
+	struct macro_answer answer;
+};
 
 struct macro_turn {
 	struct macro_decisions *state;
@@ -71,17 +80,12 @@ struct macro_turn {
 	VEC(struct macro_held) held;
 	struct macro_turn_private *p;
 };
-struct macro_held {
-	bool choice;
-	struct str text;
-	struct macro_answer answer;
-};
 
 /* `key`: newest message id and a hash of its text; `model`: id of the decision model, empty = none configured. */
 struct macro_turn *macro_turn_begin(struct arena *a, struct macro_decisions *state, struct str key, struct str model);
 void macro_turn_plan(struct macro_turn *t, const struct macro_env *env, const struct macro_template *const *texts,
     size_t n, unsigned limit);
-/* Answer to t->ask.v[i]. */
+/* Answer to t->ask.v[i]: MACRO_YES or MACRO_NO, for a choice MACRO_OPTION; that it was offered is the caller's to check. */
 void macro_turn_answer(struct macro_turn *t, size_t i, struct macro_answer answer);
 void macro_turn_end(struct macro_turn *t);
 struct macro_answer macro_turn_lookup(void *turn, bool choice, struct str statement);

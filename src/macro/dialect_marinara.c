@@ -109,3 +109,26 @@ mar_variable(struct ev *ev, struct str name, struct str *out)
 	*out = v->v.text.p ? v->v.text : macro_value_text(ev->r->a, &v->v);
 	return true;
 }
+
+/* Statement with macros filled, blanks collapsed: the key under which it is asked. */
+struct str
+statement_key(struct arena *a, struct str s)
+{
+	struct sb sb = sb_new(a);
+	bool gap = false;
+	size_t len;
+
+	s = js_trim(s);
+	for (size_t i = 0; i < s.n; i += len) {
+		if (js_blank(s, i, &len)) {
+			gap = true;
+			continue;
+		}
+		len = 1;
+		if (gap)
+			sb_addc(&sb, ' ');
+		gap = false;
+		sb_addc(&sb, s.p[i]);
+	}
+	return sb_str(&sb);
+}

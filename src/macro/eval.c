@@ -679,7 +679,7 @@ trim_lines(const struct ev *ev, const struct node *open, uint32_t *s, uint32_t *
 	}
 }
 
-static void
+void
 take_branch(struct ev *ev, const struct node *open, uint32_t tag)
 {
 	const struct node *v = ev->t->nodes;
@@ -741,6 +741,10 @@ run_block(struct ev *ev, uint32_t i, uint32_t *pos)
 		return false;
 	}
 	eval_used(ev, open->name);
+	if (ev->r->plan && open->dialect == MACRO_MARINARA) {
+		plan_block(ev, i);
+		return true;
+	}
 	if (h->empty && open->dialect == MACRO_SILLYTAVERN) { /* no condition: stays as written (decisions 33) */
 		raw_block(ev, open, MACRO_W_PARSE, true);
 		return false;

@@ -133,6 +133,7 @@ compile(struct arena *a, struct str text, enum macro_dialect d, bool message)
 	t->headers = c->headers.v;
 	t->n_headers = (uint32_t)c->headers.n;
 	t->conds = c->conds.v;
+	t->n_conds = (uint32_t)c->conds.n;
 	t->operands = c->operands.v;
 	t->n_operands = (uint32_t)c->operands.n;
 	t->mods = c->mods.v;

@@ -103,6 +103,8 @@ struct operand {
 	bool plain_number; /* decimal literal: fixed while planning */
 	struct str text;   /* literal, unescaped; word; variable, tool or capability name */
 	uint32_t s, e, n0, n1; /* source of the operand, of the quoted text or of the statement */
+	uint32_t header;   /* of the condition it stands in */
+	uint32_t cond;     /* number of conds when it was made: its comparisons come after */
 	uint32_t more;     /* decision: number of its struct mods; quoted: 1 + number of its criteria operand; 0 = none */
 };
 
@@ -140,7 +142,7 @@ struct macro_template {
 	const struct operand *operands;
 	const struct mods *mods;
 	const struct edit *edits;
-	uint32_t n_nodes, n_args, n_names, n_headers, n_operands, n_edits;
+	uint32_t n_nodes, n_args, n_names, n_headers, n_conds, n_operands, n_edits;
 	unsigned traits;
 	enum macro_dialect dialect;
 	bool message, groups;
@@ -311,6 +313,7 @@ struct ev {
 };
 
 /* eval.c */
+void take_branch(struct ev *ev, const struct node *open, uint32_t tag);
 void eval_list(struct ev *ev, uint32_t s, uint32_t e, uint32_t n0, uint32_t n1);
 enum nv short_run(struct ev *ev, const struct node *n, struct str *out); /* builtin_vars.c */
 struct str tomori_piece(struct macro_run *r, const struct macro_piece *p); /* tomori.c */
@@ -373,7 +376,9 @@ struct str js_number_text(struct arena *a, double v);
 uint64_t js_hash53(struct str s);
 double js_seedrandom(struct str seed);     /* first number of the generator seeded with this text */
 
-/* decide_reach.c: told of every statement that the planning pass reaches. */
-void plan_statement(struct ev *ev, const struct operand *o, struct str text, const struct cond *cmp);
+/* decide_reach.c: told of every statement and block that the planning pass reaches. */
+void plan_statement(struct ev *ev, const struct operand *o, struct str text);
+void plan_block(struct ev *ev, uint32_t i);
+struct str statement_key(struct arena *a, struct str text); /* blanks collapsed, trimmed */
 
 #endif

@@ -618,6 +618,8 @@ set_opener(struct compile *c, uint32_t i, enum macro_dialect d, uint32_t s, uint
 	c->traits |= MACRO_HAS_BLOCK;
 	h = cond_parse(c, d, s, e, from, c->nodes.v[i].skip);
 	c->nodes.v[i].arg = h;
+	if (c->saw_char)
+		c->nodes.v[i].flags |= NF_CHAR;
 }
 
 /* else and else if. What a dialect makes of them is settled when blocks are paired. */
@@ -641,6 +643,8 @@ parse_else(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 		h = cond_parse(c, MACRO_MARINARA, end, e, node_from(c->nodes.v, i + 1, c->nodes.v[i].skip, end),
 		    c->nodes.v[i].skip);
 		c->nodes.v[i].arg = h;
+		if (c->saw_char)
+			c->nodes.v[i].flags |= NF_CHAR;
 	} else {
 		set_name(c, i, N_ELSE, s, end);
 		args_words(c, i, at, e);

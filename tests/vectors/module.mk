@@ -2,7 +2,7 @@
 # highest layer first (the archives must stand in link order). Built on demand: `make tests/vectors/run`.
 EXTRA_PROGRAMS += tests/vectors/run
 tests_vectors_run_SOURCES = tests/vectors/run.c \
-	tests/vectors/cards.c \
+	tests/vectors/cards.c tests/vectors/conditionals.c \
 	tests/vectors/macros.c \
 	tests/vectors/providers.c \
 	tests/vectors/regex.c \
