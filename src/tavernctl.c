@@ -25,11 +25,10 @@ ctl_usage(const struct ctl_command *cmd)
 int
 ctl_failed(const struct ctl *ctl)
 {
-	const struct err *e = &ctl->ctx->err;
-	size_t n = strcspn(e->msg, "\n");
+	const char *msg = ctl->ctx->err.msg;
 
-	/* Messages of the server may have lines behind the first that help (position, hint). */
-	fprintf(stderr, "tavernctl: %.*s%s", (int)n, e->msg, e->msg[n] ? e->msg + n : "\n");
+	/* Messages of the server end with a line break, ours do not. */
+	fprintf(stderr, "tavernctl: %s%s", msg, str_ends(str_c(msg), STR("\n")) ? "" : "\n");
 	return 1;
 }
 

@@ -68,6 +68,7 @@ struct db_conn {
 	enum db_mode mode;
 	unsigned answers; /* results of the unit that fn may have seen */
 	unsigned serial;
+	unsigned trips;        /* round trips since the connection was made, for tests */
 	uint64_t clock;
 	unsigned char prepared[STMT__COUNT];
 	struct text_slot texts[CONN_TEXTS];

@@ -34,4 +34,8 @@ db_resource_SOURCES = tests/unit/db_resource.c $(PG_TEST)
 db_resource_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
 db_tx_SOURCES = tests/unit/db_tx.c $(PG_TEST)
 db_tx_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
+
+EXTRA_PROGRAMS += bench/db
+bench_db_SOURCES = bench/db.c $(PG_TEST)
+bench_db_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
 endif

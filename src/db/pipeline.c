@@ -361,6 +361,7 @@ conn_sync(struct db_conn *k)
 	if (!k->in_pipeline)
 		return;
 	k->in_pipeline = k->entered = false;
+	k->trips++;
 	if (conn_lost(k) || !PQpipelineSync(k->pg) || !conn_flush(k) || !conn_drain(k)) {
 		if (k->unit == UNIT_FINE)
 			k->unit = UNIT_STALE;

@@ -115,7 +115,6 @@ unit_commit(struct ctx *c, struct db_conn *k)
 {
 	struct rows *rs;
 
-	pipeline_begin(c, k);
 	if (k->mode == DB_READ) {
 		conn_sync(k);
 		return k->unit == UNIT_FINE ? 0 : -1;

@@ -5,6 +5,8 @@
  */
 #include "../lib/pg.h"
 
+#include "../../src/db/db_private.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -504,6 +506,44 @@ pipelines_cannot_jam(void **state)
 	pg_ctx_free(&c);
 }
 
+static int
+two_queries(struct ctx *c, void *arg)
+{
+	struct rows *a = TEXT0(c, count_items), *b = db_query0(c, STMT_db_ping);
+
+	(void)arg;
+	return rows_next(a) == 1 && rows_next(b) == 1 ? 0 : -1;
+}
+
+/* Round trips of one unit, on a pool of one connection that is warm. */
+static unsigned
+trips(struct db *one, enum db_mode mode, int (*fn)(struct ctx *, void *), void *arg)
+{
+	struct ctx *c = pg_ctx(one, "alice");
+	unsigned before = one->conns[0].trips;
+
+	assert_int_equal(db_tx(c, mode, fn, arg), 0);
+	pg_ctx_free(&c);
+	return one->conns[0].trips - before;
+}
+
+static void
+round_trips_are_few(void **state)
+{
+	struct db *one = pg_pool(DB_APP, 1);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(trips(one, DB_READ, NULL, NULL), 1);
+		assert_int_equal(trips(one, DB_READ, two_queries, NULL), 1);
+		assert_int_equal(trips(one, DB_READ, several_pipelines, NULL), 3);
+		assert_int_equal(trips(one, DB_WRITE, write_blind, MUTABLE("trip")), 1);
+		assert_int_equal(trips(one, DB_WRITE, two_queries, NULL), 2);
+		assert_int_equal(trips(one, DB_WRITE, write_unguarded, MUTABLE("user")), 2);
+	}
+	db_destroy(&one);
+}
+
 struct clash {
 	pthread_barrier_t *barrier;
 	int first, second, runs;
@@ -771,6 +811,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(texts_are_bounded),
 		cmocka_unit_test(works_without_prepare),
 		cmocka_unit_test(pipelines_cannot_jam),
+		cmocka_unit_test(round_trips_are_few),
 		cmocka_unit_test(deadlock_runs_again),
 		cmocka_unit_test(lost_connections),
 		cmocka_unit_test(unknown_commit_is_not_repeated),
