@@ -121,7 +121,10 @@ worker_main(struct worker *w)
 	log_info("worker.ended", "worker=%s pid=%d", w->name, (int)getpid());
 	if (!server_destroy(w->server, END_MS))
 		_exit(0); /* a handler that would not end: nothing may be freed under it */
+	loop_flush(w->loop);
 	app_stop(w);
+	loop_flush(w->loop);
+	stream_end_all();
 	close(w->signal_fd);
 	loop_destroy(&w->loop);
 	return 0;

@@ -367,9 +367,10 @@ log_access(const struct exchange *x)
 
 	for (size_t i = 0; i < x->n_parts; i++)
 		n += x->part[i].n;
-	if (x->status >= 500 && e->kind != ERR_NONE)
-		log_error("request.failed", "code=%s message=\"%s\" log=\"%s\"", e->code ? e->code : "",
-		    e->msg ? e->msg : "", e->log ? e->log : "");
+	if (x->status == 500 || (x->status > 500 && e->log != NULL))
+		log_write(x->status == 500 ? LOG_ERROR_ : LOG_WARN_, "request.failed",
+		    "code=%s message=\"%s\" reason=\"%s\"", e->code ? e->code : "", e->msg ? e->msg : "",
+		    e->log ? e->log : "");
 	log_info("request", "method=%s path=%.*s status=%d us=%lld bytes=%zu account=%d%s%s",
 	    method_names[r->method] ? method_names[r->method] : "?", STR_ARG(str_sub(r->path, 0, 200)),
 	    x->status, (long long)(tm_mono_us() - x->began_us), n, (int)x->ctx.who.account_no,

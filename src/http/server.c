@@ -126,15 +126,31 @@ conn_close(struct http_conn *c)
 	free(c);
 }
 
-/* Gives the connection up until its next request. By its holder, who must not touch it afterwards. */
-void
-conn_park(struct http_conn *c)
+/*
+ * Under s->lock, which whoever takes the connection next locks too: so all that the holder did to it
+ * has happened before. False: it cannot be watched, and is still the caller's.
+ */
+static bool
+park_locked(struct http_conn *c)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT, .data.ptr = c };
 	int op = c->in_park ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
 	c->in_park = true;
-	if (epoll_ctl(c->server->park, op, c->fd, &ev) < 0)
+	return epoll_ctl(c->server->park, op, c->fd, &ev) == 0;
+}
+
+/* Gives the connection up until its next request. By its holder, who must not touch it afterwards. */
+void
+conn_park(struct http_conn *c)
+{
+	struct server *s = c->server;
+	bool parked;
+
+	pthread_mutex_lock(&s->lock);
+	parked = park_locked(c);
+	pthread_mutex_unlock(&s->lock);
+	if (!parked)
 		conn_close(c);
 }
 
@@ -164,18 +180,23 @@ has_request(const struct http_conn *c)
 	return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
 }
 
+/* Serves the request that has come; then the thread is idle again. */
 static void
-serve_conn(struct http_conn *c, struct arena *a, uint32_t events)
+serve_conn(struct server *s, struct http_conn *c, struct arena *a, uint32_t events)
 {
 	enum served rc = SERVED_CLOSE;
 
 	if (!(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) || has_request(c))
 		rc = serve(c, a);
-	if (rc == SERVED_KEEP)
-		conn_park(c);
-	else if (rc == SERVED_CLOSE)
-		conn_close(c);
 	arena_reset(a);
+	pthread_mutex_lock(&s->lock);
+	if (rc == SERVED_KEEP && !park_locked(c))
+		rc = SERVED_CLOSE;
+	s->busy--;
+	s->idle++;
+	pthread_mutex_unlock(&s->lock);
+	if (rc == SERVED_CLOSE)
+		conn_close(c);
 }
 
 /* Under s->lock: what a thread does after waiting. False: it leaves. */
@@ -220,11 +241,7 @@ thread_main(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&s->lock);
-		serve_conn(ev.data.ptr, a, ev.events);
-		pthread_mutex_lock(&s->lock);
-		s->busy--;
-		s->idle++;
-		pthread_mutex_unlock(&s->lock);
+		serve_conn(s, ev.data.ptr, a, ev.events);
 	}
 	return NULL;
 }

@@ -3,13 +3,27 @@
 
 static const char *const names[] = { [STREAM_TEXT] = "chunk", [STREAM_REASONING] = "reasoning" };
 
-/* See sse.h. JSON has no raw line breaks, so one data line is enough; should a text have some, it gets more
- * lines. */
+/* One data line, as JSON has no raw line breaks; should a text have some (of either kind), a line for each.
+ */
+static void
+add_data(struct sb *out, struct str data)
+{
+	struct str rest, line;
+	bool first = true;
+
+	while (str_next(&data, '\n', &rest)) {
+		while (str_next(&rest, '\r', &line)) {
+			sb_adds(out, first ? "" : "\ndata: ");
+			sb_add(out, line);
+			first = false;
+		}
+	}
+}
+
+/* See sse.h. */
 void
 sse_add_item(struct sb *out, const struct stream_item *it)
 {
-	struct str rest = it->data, line;
-
 	sb_addf(out, "event: %s\nid: %u.%u.%u\ndata: ", it->kind == STREAM_EVENT ? it->name : names[it->kind],
 	    it->after.event, it->after.text, it->after.reasoning);
 	if (it->kind != STREAM_EVENT) {
@@ -18,10 +32,7 @@ sse_add_item(struct sb *out, const struct stream_item *it)
 		sb_adds(out, "}\n\n");
 		return;
 	}
-	for (bool first = true; str_next(&rest, '\n', &line); first = false) {
-		sb_adds(out, first ? "" : "\ndata: ");
-		sb_add(out, line);
-	}
+	add_data(out, it->data);
 	sb_adds(out, "\n\n");
 }
 

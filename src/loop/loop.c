@@ -221,6 +221,14 @@ posts_waiting(struct loop *l)
 	return any;
 }
 
+/* Runs posted work until there is none: for the end of a process, when loop_run has returned. */
+void
+loop_flush(struct loop *l)
+{
+	while (posts_waiting(l))
+		run_posts(l);
+}
+
 /*
  * Calls fn(arg, events) when any of `events` holds for fd. Replaces an earlier watch of fd.
  * With EPOLLONESHOT the watch sleeps after one event until it is replaced.

@@ -15,6 +15,7 @@ struct loop;
 struct loop *loop_create(void);
 void loop_destroy(struct loop **l);
 int loop_run(struct loop *l);                     /* until loop_stop; 0 */
+void loop_flush(struct loop *l);                  /* runs what is posted until nothing is, without waiting; not inside loop_run */
 void loop_stop(struct loop *l);                   /* any thread */
 bool loop_on_thread(const struct loop *l);
 

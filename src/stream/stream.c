@@ -51,6 +51,7 @@ struct stream {
 	pthread_mutex_t lock;
 	pthread_cond_t quiet; /* `deserting` has ended */
 	int refs;
+	uint64_t linger;     /* timer, loop thread only; 0 = none */
 	struct text text[2]; /* [reasoning] */
 	struct event *events;
 	uint32_t n_events, cap_events;
@@ -336,15 +337,33 @@ linger_over(void *arg)
 	stream_release(s);
 }
 
+/* What nobody can find does not linger. */
 static void
 linger_begin(void *arg)
 {
 	struct stream *s = arg;
 
-	if (s->linger_ms > 0)
-		loop_timer(s->loop, s->linger_ms, linger_over, s);
+	if (s->linger_ms > 0 && s->run_no != 0)
+		s->linger = loop_timer(s->loop, s->linger_ms, linger_over, s);
 	else
 		linger_over(s);
+}
+
+/* See stream.h. A stream whose turn never finished it is left alone. */
+void
+stream_end_all(void)
+{
+	for (size_t i = 0; i < TABLE_SIZE; i++) {
+		struct stream *s, *next;
+
+		for (s = table[i]; s != NULL; s = next) {
+			next = s->next;
+			if (s->linger == 0)
+				continue;
+			loop_timer_cancel(s->loop, s->linger);
+			linger_over(s);
+		}
+	}
 }
 
 /*

@@ -47,6 +47,8 @@ struct stream *stream_create(struct loop *l, int64_t run_no, int linger_ms); /* 
 void stream_hold(struct stream *s);                                          /* any thread */
 void stream_release(struct stream *s);                                       /* any thread */
 
+void stream_end_all(void); /* the process ends: nothing lingers any more; loop thread, after the last turn */
+
 /* The turn's side; any thread. After stream_finish the turn must not touch the stream (unless it holds it). */
 void stream_event(struct stream *s, const char *name, struct str json);      /* name is a literal */
 void stream_text(struct stream *s, bool reasoning, struct str delta);        /* only whole characters reach readers */

@@ -55,22 +55,30 @@ stop(void *arg)
 }
 
 static void
+arm_timers(void *arg)
+{
+	struct trace *t = arg;
+	uint64_t c;
+
+	loop_timer(t->l, 40, stop, t);
+	loop_timer(t->l, 20, note_b, t);
+	c = loop_timer(t->l, 10, note_c, t);
+	loop_timer(t->l, 5, note_a, t);
+	loop_timer(t->l, 20, note_a, t);
+	loop_timer_cancel(t->l, c);
+	loop_timer_cancel(t->l, c);
+	loop_timer_cancel(t->l, 0);
+}
+
+static void
 posts_and_timers_run_in_order(void **state)
 {
 	struct trace t = { .l = loop_create() };
-	uint64_t c;
 
 	(void)state;
-	loop_timer(t.l, 40, stop, &t);
-	loop_timer(t.l, 20, note_b, &t);
-	c = loop_timer(t.l, 10, note_c, &t);
-	loop_timer(t.l, 5, note_a, &t);
-	loop_timer(t.l, 20, note_a, &t);
 	loop_post(t.l, note_c, &t);
+	loop_post(t.l, arm_timers, &t);
 	loop_post(t.l, note_a, &t);
-	loop_timer_cancel(t.l, c);
-	loop_timer_cancel(t.l, c);
-	loop_timer_cancel(t.l, 0);
 	assert_int_equal(loop_run(t.l), 0);
 	assert_string_equal(t.s, "caaba");
 	loop_destroy(&t.l);

@@ -277,6 +277,12 @@ a_turn_on_another_thread_is_read_completely(void **state)
 	stream_detach(&b.r);
 	run_for(l, 50);
 	assert_null(stream_find(77));
+	/* At the end of a process nothing lingers. */
+	x.s = stream_create(l, 78, 60000);
+	stream_finish(x.s, "done", STR("{}"));
+	loop_flush(l);
+	stream_end_all();
+	assert_null(stream_find(78));
 	loop_destroy(&l);
 	free(a.out);
 	free(b.out);
