@@ -90,6 +90,7 @@ struct json *field_schema(struct arena *a, const struct field *table, enum field
 /* One row as a schema (without its name). */
 struct json *field_schema_one(struct arena *a, const struct field *f, enum field_mode mode);
 
+/* The row of that name; NULL if the table has none. */
 const struct field *field_find(const struct field *table, struct str name);
 
 #endif

@@ -207,7 +207,7 @@ decimal_round(double v, int precision)
 	for (e = buf; *e != 'e'; e++)
 		if (*e >= '0' && *e <= '9')
 			d.digits[d.n++] = *e;
-	d.point = atoi(e + 1) + 1;
+	d.point = (int)strtol(e + 1, NULL, 10) + 1;
 	return d;
 }
 

@@ -26,6 +26,7 @@
 #define vec_last(vec) (&(vec)->v[(vec)->n - 1])
 #define vec_pop(vec) ((vec)->v[--(vec)->n])
 
+/* Room for `more` elements behind n; called by vec_push. */
 void vec_grow(struct arena *a, void **v, size_t n, size_t *cap, size_t size, size_t more);
 
 #endif

@@ -110,7 +110,7 @@ applied_check(struct ctx *c, PGconn *pg, const struct applied *ap, const struct 
 			    "the database has migration %s, which this program does not know: it is older "
 			    "than the schema",
 			    name);
-		if (atoi(PQgetvalue(ap->res, i, 0)) != m->number)
+		if (strtol(PQgetvalue(ap->res, i, 0), NULL, 10) != m->number)
 			return fail(c, ERR_CONFLICT, "schema_gap", "the database has migration %s but not %s",
 			    name, m->name);
 		sum = query(c, pg, "SELECT encode(sha256(convert_to($1, 'UTF8')), 'hex')", 1,

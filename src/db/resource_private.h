@@ -22,6 +22,7 @@ bool field_stored(const struct field *f, enum field_mode mode);
 const char *field_column(const struct field *f);
 bool resource_has(const struct resource *r, const char *column);
 
+/* Each appends the text of one verb of a resource, and to `p` what it takes (see resource_sql.c). */
 void sql_columns(struct sb *s, const struct field *fields, bool list);
 void sql_list(struct sb *s, struct params *p, const struct resource *r, const struct list_query *q);
 void sql_count(struct sb *s, struct params *p, const struct resource *r, const struct list_query *q);

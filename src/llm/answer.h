@@ -93,6 +93,7 @@ void answer_native_reasoning(struct answer *an);
 /* An error object (or text) of the server's, as it stands at `error` or in the whole body. */
 void answer_error_json(struct answer *an, const struct json *body);
 
+/* Notes a warning, once per code. */
 void llm_warn(struct arena *a, struct llm_warnings *w, const char *code);
 
 #endif

@@ -23,6 +23,7 @@ struct llm_conf {
 	size_t reply_max;                   /* bytes; LIM_REPLY */
 };
 
+/* One per process, after the fork; destroyed when no call is open. */
 struct llm *llm_create(struct loop *l, const struct llm_conf *conf);
 void llm_destroy(struct llm **m);
 

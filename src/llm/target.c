@@ -103,7 +103,7 @@ parse(struct ctx *c, const char *base, const char *path, struct target *t)
 		return invalid(c, "must not have a fragment");
 	if (part(c->a, t->url, CURLUPART_ZONEID, 0))
 		return blocked(c, "a link-local");
-	t->port = atoi(port);
+	t->port = (int)strtol(port, NULL, 10);
 	t->tls = strcmp(scheme, "https") == 0;
 	return t->port > 0 ? path_append(c, t->url, path) : invalid(c, "has no port to connect to");
 }

@@ -27,6 +27,7 @@ struct keys_scan {
 	uint32_t text;   /* number of the text at hand, from 1 */
 };
 
+/* The working memory of one thread for scans with these keys. */
 struct keys_scan keys_scan_new(struct arena *a, const struct keys *k);
 
 /* Calls found(arg, pattern) for every pattern in the text, at least once each. Linear in the text but for

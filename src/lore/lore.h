@@ -260,6 +260,7 @@ const char *lore_why_name(enum lore_why w); /* "key", "constant", …, "not_budg
 bool lore_why_is_on(enum lore_why w);
 
 enum lore_place { LORE_IN_NOTHING, LORE_IN_MESSAGE, LORE_IN_SOURCE, LORE_IN_INJECTED, LORE_IN_RECURSION };
+/* As the trace spells it. */
 const char *lore_place_name(enum lore_place p);
 
 /* One per entry of the set, in candidate order. */

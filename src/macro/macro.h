@@ -134,6 +134,7 @@ enum macro_field {
 	MF__COUNT
 };
 
+/* Is its text an author's (macros run), or a user's or model's? */
 bool macro_field_is_author(enum macro_field f);
 
 struct macro_source {

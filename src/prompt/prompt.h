@@ -18,6 +18,7 @@
 
 enum prompt_mode { PROMPT_COMPAT_STRICT, PROMPT_COMPAT_PLUS, PROMPT_NATIVE, PROMPT_REARRANGE, PROMPT_MODE__COUNT };
 enum prompt_type { PROMPT_NORMAL, PROMPT_CONTINUE, PROMPT_SWIPE, PROMPT_REGENERATE, PROMPT_IMPERSONATE, PROMPT_QUIET, PROMPT_TYPE__COUNT };
+/* The names that the API and presets use; parsing says false for an unknown one. */
 const char *prompt_mode_name(enum prompt_mode m);
 bool prompt_mode_parse(struct str name, enum prompt_mode *out);
 const char *prompt_type_name(enum prompt_type t);

@@ -142,6 +142,7 @@ struct js_needs {
 	VEC(struct js_need) any;
 };
 
+/* Read off the pattern; may know less than there is. */
 struct js_needs js_needs(struct arena *a, const struct js_pattern *pattern);
 
 #endif

@@ -28,6 +28,7 @@ struct asset_cache_stats {
 	size_t entries, bytes;
 	uint64_t hits, misses;
 };
+/* How full it is and how well it serves. */
 void asset_cache_stats(struct asset_cache *k, struct asset_cache_stats *out);
 
 #endif

@@ -68,6 +68,7 @@ int turn_run(struct turn *t, struct sb *answer);
 /* Assembles without writing anything: the JSON of respond/dry-run. */
 int turn_dry_run(struct turns *p, struct ctx *c, const struct turn_request *q, struct sb *answer);
 
+/* The phase that clients see for a stored one. */
 const char *run_public_phase(struct str phase);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # lint: what no compiler checks: which layer may include which, where a library may be known, functions nobody should
-# call, SQL outside its place, statements without an account, comments, names, lengths.
+# call, SQL outside its place, comments, names, lengths. (That a statement names its account is checked by scripts/stmt.awk.)
 # `lint.pl [TREE]` prints file:line: message; warnings begin with "warning:". Ends with "N passed, N failed" over files.
 use strict;
 use warnings;
@@ -28,13 +28,14 @@ my %library = (
 	qr{^openssl/} => 'base auth', qr{^utf8proc\.h$} => 'base',
 );
 my %forbidden = (
-	(map { $_ => 'has no bound' } qw(strcpy strcat sprintf vsprintf gets stpcpy scanf sscanf)),
+	(map { $_ => 'has no bound' } qw(strcpy strcat sprintf vsprintf gets stpcpy scanf)),
 	(map { $_ => 'keeps hidden state: use the _r form or base/' } qw(strtok asctime ctime localtime gmtime rand srand random)),
 	(map { $_ => 'cannot report a fault: use str_int or str_double' } qw(atoi atol atoll atof)),
 	(map { $_ => 'runs a shell' } qw(system popen)),
 	(map { $_ => 'is unsafe' } qw(alloca mktemp tmpnam setjmp longjmp)),
 );
 my $impure = qr/\b(?:time|clock_gettime|gettimeofday|getrandom|getenv|rng_system|fopen|open|socket|pthread_create|log_\w+)\s*\(/;
+my $limit = qr/CLOCK_THREAD_CPUTIME_ID/;    # the time a thread used bounds work; it is no input
 my $statement = qr/"\s*(?:SELECT\s|INSERT\s+INTO\s|UPDATE\s+\w+\s+SET|DELETE\s+FROM\s|WITH\s+\w+\s+AS\s*\(|CREATE\s+(?:TABLE|INDEX)|ALTER\s+TABLE)/;
 my ($files, $bad, $warnings, %bad_file) = (0, 0, 0);
 
@@ -100,7 +101,7 @@ sub check_code {
 			fault($file, $number, "$1 $forbidden{$1}") if $forbidden{$1};
 		}
 		fault($file, $number, 'goto: use an arena and arena_defer') if $line =~ /\bgoto\s+\w+\s*;/;
-		fault($file, $number, 'a pure layer asks the world: make it an input') if $pure{$dir} && $line =~ $impure;
+		fault($file, $number, 'a pure layer asks the world: make it an input') if $pure{$dir} && $line =~ $impure && $line !~ $limit;
 		fault($file, $number, 'exit below main') if $dir ne '' && $line =~ /(?<!\w)_?exit\s*\(/ && $dir !~ /^(?:base|http)$/;
 		fault($file, $number, 'getenv: settings come through conf') if $line =~ /\bgetenv\s*\(/ && $dir ne 'base'
 			&& $file ne 'src/listen.c';    # what a supervisor passes is no setting
@@ -118,7 +119,7 @@ sub check_lengths {
 	my @lines = split /\n/, $code;
 	my $start;
 
-	fault($file, scalar @lines, 'file of ' . @lines . ' lines: 800 at most') if @lines > 800;
+	warning($file, scalar @lines, 'file of ' . @lines . ' lines: 800 at most') if @lines > 800;
 	for my $i (0 .. $#lines) {
 		$start = $i if $lines[$i] eq '{';
 		next unless $lines[$i] eq '}' && defined $start;
@@ -132,32 +133,17 @@ sub check_lengths {
 	}
 }
 
-# Every prototype of a header stands under a comment, in a group under one, or beside one.
+# Every group of prototypes (lines without a blank one between) has a comment, over it or beside one of its lines.
 sub check_header {
 	my ($file, $text) = @_;
-	my ($number, $commented, $open) = (0, 0, 0);
+	my $number = 1;
 
 	fault($file, 1, 'no comment at the top') unless $text =~ m{\A/\*};
-	for my $line (split /\n/, $text) {
-		$number++;
-		if ($open || $line =~ m{^\s*(?:/\*|\*|//)}) {
-			$open = $line =~ m{/\*} ? $line !~ m{\*/} : $open && $line !~ m{\*/};
-			$commented = 1;
-		} elsif ($line =~ /^\s*$/) {
-			$commented = 0;
-		} elsif ($line =~ /^(?!static inline|typedef|return|#|\t| )[\w *]+\b\w+\([^()]*(?:\)|,)/ && $line !~ /\{$/) {
-			fault($file, $number, 'public function without a comment') unless $commented || $line =~ m{/\*};
-			$commented = 1;
-		}
-	}
-}
+	for my $group (split /(\n\s*\n)/, $text) {
+		my $prototype = $group =~ /^(?!static inline|typedef|return|#|\t| |\*)[\w *]+\b\w+\([^()]*(?:\([^()]*\)[^()]*)*\)[^{]*;/m;
 
-sub check_queries {
-	my ($file, $text) = @_;
-
-	for my $section (split /^(?=-- name:)/m, $text) {
-		next unless $section =~ /^-- name:\s*(\S+)/;
-		fault($file, 1, "$1: neither acct() nor `-- scope: system`") unless $section =~ /\bacct\(\)|--\s*scope:\s*system/;
+		fault($file, $number, 'public functions without a comment') if $prototype && $group !~ m{/\*|//};
+		$number += $group =~ tr/\n//;
 	}
 }
 
@@ -166,7 +152,6 @@ for my $file (sort grep { /\.(?:[ch]|inc|def|sql|sh|awk|pl|pm|t|mk|conf|in|md|js
 	my $text = text_of($file);
 
 	check_text($file, $text);
-	check_queries($file, $text) if $file =~ m{^sql/queries/};
 	next unless $file =~ m{^src/(?:(\w+)/)?([\w-]+)\.([ch])$};
 	my ($dir, $name, $kind) = ($1 // '', $2, $3);
 	fault($file, 1, "src/$dir has no row in the table of layers") unless exists $below{$dir};
@@ -176,7 +161,8 @@ for my $file (sort grep { /\.(?:[ch]|inc|def|sql|sh|awk|pl|pm|t|mk|conf|in|md|js
 	check_lengths($file, $code) if $text !~ /^\/\* generated/;
 	check_header($file, $text) if $kind eq 'h';
 	if ($kind eq 'c') {
-		fault($file, 1, 'no comment at the top') unless $text =~ m{\A/\*};
+		fault($file, 1, 'no comment at the top, here or in its header')
+			unless $text =~ m{\A/\*} || -e ($file =~ s/c$/h/r);
 		fault($file, 1, 'no header of its own directory') if $dir ne '' && $text !~ m{#include "(?:\Q$dir\E/)?\w+\.h"};
 	}
 }
