@@ -60,11 +60,36 @@ struct prompt_message {
 	struct str text;             /* as typed or generated */
 	struct str stored;           /* what the persist rules made of it when it was stored; absent = the same */
 	int32_t tokens;              /* of what is sent, counted when it was stored; -1 = unknown */
-	bool greeting;               /* author's text, expanded when the chat started */
+	bool greeting;               /* author's text that nobody has expanded yet (the chat begins here): expanded first of all */
+	bool named;                  /* speaks under a name of its own (forced avatar): the name is put in front */
+	struct str reasoning;        /* of a model's message; absent = none */
 	const struct macro_rolls *rolls; /* kept chance results (decisions 52); NULL = none */
 };
 
 enum message_macros { MESSAGE_MACROS_DEFAULT, MESSAGE_MACROS_OFF, MESSAGE_MACROS_READ, MESSAGE_MACROS_FULL };
+
+/* Author's note (st-assembly 1.11). */
+enum prompt_place { PROMPT_AFTER_MAIN, PROMPT_IN_CHAT, PROMPT_BEFORE_MAIN };
+struct prompt_note {
+	bool given;                  /* false: as prompt_note_defaults(), without a text */
+	struct str text;             /* absent = none; lore may still be glued to it */
+	enum prompt_place place;
+	int32_t depth;               /* PROMPT_IN_CHAT */
+	enum prompt_role role;
+	int32_t interval;            /* every N user messages; 0 = off */
+	bool scan;                   /* world info looks into it */
+};
+struct prompt_note prompt_note_defaults(void);  /* in chat, depth 4, system, every time */
+
+/* What a group's members' cards make together. */
+enum prompt_join { PROMPT_SWAP, PROMPT_APPEND, PROMPT_APPEND_MUTED };
+
+/* Reasoning of the newest model messages, put back into the prompt. */
+struct prompt_reasoning {
+	bool add;
+	int32_t max;                 /* messages */
+	struct str prefix, suffix, separator;
+};
 
 struct prompt_input {
 	enum prompt_mode mode;
@@ -73,7 +98,10 @@ struct prompt_input {
 	const struct prompt_preset *preset;   /* NULL = no preset bound: the mode's own default */
 	const struct prompt_card *const *cards; /* members; one in a solo chat; none = no character */
 	size_t ncards, speaker;
+	const bool *muted;                    /* [ncards]; NULL = nobody */
 	bool group;
+	enum prompt_join join;
+	struct str join_prefix, join_suffix;  /* <FIELDNAME> stands for the field */
 	const struct prompt_persona *persona; /* NULL = user without a card */
 	struct str user_name;                 /* without a persona; absent = "User" */
 
@@ -82,6 +110,7 @@ struct prompt_input {
 	const struct lore_set *lore;          /* compiled set of exactly these books and the card's, from the caller's cache; NULL = compiled here */
 	struct lore_settings lore_settings;
 	enum lore_strategy lore_strategy;
+	bool lore_case, lore_words;           /* case-sensitive, whole words, for entries that leave it open; with `lore` it is in there */
 	struct lore_timers lore_timers;
 	const struct regex_set *scripts;      /* joined global, preset, card sets; NULL = none */
 
@@ -93,8 +122,22 @@ struct prompt_input {
 	int64_t chat_length;
 
 	struct macro_vars vars;               /* stored values (page, floor, branch, chat, global) */
+	struct macro_limits limits;           /* zeroed = the product's */
+	struct macro_answer (*answer)(void *arg, bool choice, struct str statement); /* decisions; NULL = nobody answers */
+	void *answer_arg;
+	const struct macro_env *tools;        /* its tool, capability and tool_alias functions are used; NULL = none */
 	struct str model;
 	struct str session_id, chat_system_prompt; /* session's own system prompt; absent = none */
+	const struct json *metadata;          /* of the session, for macros; NULL = none */
+	struct prompt_note note;
+	struct str scenario;                  /* of the chat, instead of the cards'; absent = the cards' */
+	struct str quiet_prompt;              /* type quiet */
+	struct str summary;                   /* of the story so far: {{summary}}; compat_plus, native and rearrange send it */
+	struct str input;                     /* {{input}} of a preview */
+	struct prompt_reasoning reasoning;
+	bool pin_examples;                    /* examples are kept before history */
+	struct str post_processing;           /* none, merge, semi, strict, single (+ _tools); absent = the preset's */
+	struct str placeholder;               /* user's text where a provider wants one; absent = "[Start a new chat]" */
 	const struct json *policy;            /* session and branch policy, resolved; NULL = defaults */
 	const struct json *structure, *delivery; /* of the request; NULL = policy */
 	const struct json *preset_choices;    /* NULL = defaults */

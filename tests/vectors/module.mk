@@ -2,12 +2,14 @@
 # highest layer first (the archives must stand in link order). Built on demand: `make tests/vectors/run`.
 EXTRA_PROGRAMS += tests/vectors/run
 tests_vectors_run_SOURCES = tests/vectors/run.c \
+	tests/vectors/assembly.c \
 	tests/vectors/cards.c tests/vectors/conditionals.c \
+	tests/vectors/fixture.c tests/vectors/fixture.h \
 	tests/vectors/macros.c \
 	tests/vectors/providers.c \
 	tests/vectors/regex.c \
 	tests/vectors/tokens.c \
 	tests/vectors/worldbook.c
-vectors_libs = libllm.a liblore.a libmacro.a libregex.a libcard.a libtoken.a
+vectors_libs = libllm.a libprompt.a liblore.a libmacro.a libregex.a libcard.a libtoken.a
 tests_vectors_run_LDADD = $(vectors_libs) $(PCRE2_LIBS) $(BASE_LIBS) $(ARCHIVE_LIBS) $(Z_LIBS)
 EXTRA_DIST += tests/vectors/vectors.h tests/vectors/kinds.def

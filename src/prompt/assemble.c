@@ -1,0 +1,137 @@
+/*
+ * assemble: the way in: names of modes and types, the assembly, greeting and reply.
+ */
+#include "prompt/prompt_private.h"
+
+static const char *const mode_names[PROMPT_MODE__COUNT] = { "compat_strict", "compat_plus", "native", "rearrange" };
+static const char *const type_names[PROMPT_TYPE__COUNT] = { "normal", "continue", "swipe", "regenerate", "impersonate", "quiet" };
+
+static bool
+name_find(const char *const *names, int n, struct str name, int *out)
+{
+	for (int i = 0; i < n; i++)
+		if (str_is(name, names[i])) {
+			*out = i;
+			return true;
+		}
+	return false;
+}
+
+const char *
+prompt_mode_name(enum prompt_mode m)
+{
+	return mode_names[m];
+}
+
+bool
+prompt_mode_parse(struct str name, enum prompt_mode *out)
+{
+	int i;
+
+	if (!name_find(mode_names, PROMPT_MODE__COUNT, name, &i))
+		return false;
+	*out = (enum prompt_mode)i;
+	return true;
+}
+
+const char *
+prompt_type_name(enum prompt_type t)
+{
+	return type_names[t];
+}
+
+bool
+prompt_type_parse(struct str name, enum prompt_type *out)
+{
+	int i;
+
+	if (!name_find(type_names, PROMPT_TYPE__COUNT, name, &i))
+		return false;
+	*out = (enum prompt_type)i;
+	return true;
+}
+
+struct prompt_note
+prompt_note_defaults(void)
+{
+	return (struct prompt_note){ .given = true, .text = STR_NULL, .place = PROMPT_IN_CHAT, .depth = 4, .role = PROMPT_SYSTEM, .interval = 1 };
+}
+
+static struct build *
+build_new(struct arena *a, const struct prompt_input *in)
+{
+	struct build *b = arena_new(a, struct build);
+
+	b->a = a;
+	b->in = in;
+	b->out = arena_new(a, struct prompt);
+	input_begin(b);
+	return b;
+}
+
+int
+prompt_assemble(struct arena *a, const struct prompt_input *in, struct prompt **out)
+{
+	struct build *b = build_new(a, in);
+	struct prompt *p = b->out;
+
+	budget_begin(b);
+	input_history(b);
+	compat_build(b);
+	if (b->over || b->refused) {
+		p->error = "context_budget_exceeded";
+		p->error_text = "what must be sent does not fit into the model's context";
+	} else
+		layout_render(b);
+	p->sampling = b->preset->sampling;
+	p->macros = macro_run_result(b->run);
+	p->user_regex = &b->user_trace;
+	p->stored = b->stored.v;
+	p->nstored = b->stored.n;
+	trace_fill(b);
+	*out = p;
+	return 0;
+}
+
+/* The text of a greeting: 0 = first_mes, then the alternates; without first_mes the alternates come first. */
+static struct str
+greeting_text(const struct prompt_card *c, int64_t choice)
+{
+	int64_t i = c->first_mes.n > 0 ? choice - 1 : choice;
+
+	if (i < 0)
+		return c->first_mes;
+	return (size_t)i < c->ngreetings ? c->greetings[i] : STR("");
+}
+
+struct str
+prompt_greeting(struct arena *a, const struct prompt_input *in, size_t member, int64_t choice, const struct macro_result **macros_out)
+{
+	struct prompt_input own = *in;
+	struct prompt_message m = { .role = PROMPT_ASSISTANT, .tokens = -1 };
+	struct build *b;
+	struct str text;
+
+	own.speaker = member;
+	own.nhistory = 0;
+	b = build_new(a, &own);
+	input_history(b);
+	m.text = member < in->ncards ? greeting_text(in->cards[member], choice) : STR("");
+	text = input_apply(b, &(struct told){ .m = &m, .role = PROMPT_ASSISTANT }, REGEX_PERSIST, m.text, NULL, NULL);
+	text = macro_eval(b->run, &(struct macro_piece){ .tpl = macro_compile(a, text, MACRO_AUTO) });
+	*macros_out = macro_run_result(b->run);
+	return text;
+}
+
+struct str
+prompt_reply(struct arena *a, const struct prompt_input *in, struct str reply, struct regex_trace *trace)
+{
+	struct prompt_message m = { .role = in->type == PROMPT_IMPERSONATE ? PROMPT_USER : PROMPT_ASSISTANT, .tokens = -1 };
+	struct prompt_input own = *in;
+	struct build *b;
+
+	own.nhistory = 0;
+	b = build_new(a, &own);
+	input_history(b);
+	return input_apply(b, &(struct told){ .m = &m, .role = m.role }, REGEX_PERSIST, reply, NULL, trace);
+}

@@ -1,0 +1,328 @@
+/*
+ * input: the macro run with its names, and the texts of the history before the scan sees them:
+ * greeting, user messages through persist rules and macros, everything through the prompt rules
+ * (decisions 34, 35 (1), 52; st-assembly 1.6).
+ */
+#include "macro/values.h"
+#include "prompt/prompt_private.h"
+
+static double
+chance(void *arg)
+{
+	struct build *b = arg;
+
+	return rng_unit(&b->rng);
+}
+
+static bool
+outlet(void *arg, struct str key, struct str *out)
+{
+	const struct build *b = arg;
+
+	for (size_t i = 0; b->lore && i < b->lore->noutlets; i++)
+		if (str_eq(b->lore->outlets[i].name, key)) {
+			*out = b->lore->outlets[i].text;
+			return true;
+		}
+	return false;
+}
+
+static enum message_macros
+message_macros(const struct prompt_input *in)
+{
+	if (in->message_macros != MESSAGE_MACROS_DEFAULT)
+		return in->message_macros;
+	return in->mode == PROMPT_COMPAT_STRICT || in->mode == PROMPT_COMPAT_PLUS ? MESSAGE_MACROS_READ : MESSAGE_MACROS_OFF;
+}
+
+static void
+members_make(struct build *b)
+{
+	const struct prompt_input *in = b->in;
+
+	b->members = arena_array(b->a, struct macro_member, in->ncards + 1);
+	for (size_t i = 0; i < in->ncards; i++) {
+		const struct prompt_card *c = in->cards[i];
+
+		memcpy(b->members[i].field, c->field, sizeof(c->field));
+		b->members[i].greetings = c->greetings;
+		b->members[i].n_greetings = c->ngreetings;
+		b->members[i].muted = in->muted && in->muted[i];
+	}
+	if (in->scenario.n > 0)
+		for (size_t i = 0; i < in->ncards; i++)
+			b->members[i].field[MF_SCENARIO] = (struct macro_source){ .text = text_trim(in->scenario) };
+}
+
+static struct str
+user_name(const struct prompt_input *in)
+{
+	if (in->persona && !text_blank(in->persona->name))
+		return in->persona->name;
+	return in->user_name.n > 0 ? in->user_name : STR("User");
+}
+
+static const char *
+run_kind(const struct prompt_input *in)
+{
+	static const char *const words[PROMPT_TYPE__COUNT] = { "respond", "continue", "swipe", "regenerate", "impersonate", "quiet" };
+
+	return in->type == PROMPT_NORMAL && in->phase == MACRO_DRY_RUN ? "dry_run" : words[in->type];
+}
+
+/* The names of the run; called again when the messages' texts are known. */
+void
+input_names(struct build *b)
+{
+	const struct prompt_input *in = b->in;
+	const struct preset_row *main_row = order_row(b->preset, STR("main"));
+	struct macro_message *msgs = arena_array(b->a, struct macro_message, b->ntold + 1);
+	struct macro_inputs names = { .metadata = in->metadata, .user = b->user, .preset_main = main_row ? main_row->content.s : STR(""),
+		.forbid_card_system = main_row && main_row->forbid, .model = in->model, .run_kind = run_kind(in),
+		.prompt_mode = str_c(prompt_mode_name(in->mode)), .summary = in->summary, .max_context = in->max_context,
+		.max_response = in->max_reply, .messages = msgs, .n_messages = b->ntold,
+		.first_id = in->chat_length > (int64_t)b->ntold ? in->chat_length - (int64_t)b->ntold : 0, .first_included = -1 };
+
+	for (size_t i = 0; i < b->ntold; i++)
+		msgs[i] = (struct macro_message){ .author = b->told[i].role == PROMPT_USER ? MACRO_BY_USER : MACRO_BY_CHAR, .text = b->told[i].text };
+	if (in->max_context == 0)
+		names.max_context = b->preset->context;
+	if (in->max_reply == 0)
+		names.max_response = b->preset->reply;
+	macro_values_fill(b->a, &names, &b->env);
+	if (in->persona)
+		for (int f = MF_USER; f <= MF_PERSONA_SCENARIO; f++)
+			if (f != MF_USER && in->persona->field[f].text.p)
+				b->env.field[f] = in->persona->field[f];
+	if (b->note_set.text.p)
+		b->env.field[MF_AUTHORS_NOTE] = (struct macro_source){ .text = b->note_set.text };
+	if (in->chat_system_prompt.n > 0)
+		b->env.field[MF_SYSTEM_PROMPT] = (struct macro_source){ .text = in->chat_system_prompt };
+	b->env.field[MF_INPUT].text = in->input.p ? in->input : STR("");
+	b->env.field[MF_CHAT_ID].text = in->session_id.p ? in->session_id : STR("");
+	b->env.field[MF_REASONING].text = in->reasoning_effort.n ? in->reasoning_effort : STR("off");
+	b->env.field[MF_CHAT_START].text = b->preset->new_chat.s;
+	b->env.field[MF_EXAMPLE_SEPARATOR].text = b->preset->new_example.s;
+	b->env.field[MF_REASONING_PREFIX].text = in->reasoning.prefix.p ? in->reasoning.prefix : STR("");
+	b->env.field[MF_REASONING_SUFFIX].text = in->reasoning.suffix.p ? in->reasoning.suffix : STR("");
+	b->env.field[MF_REASONING_SEPARATOR].text = in->reasoning.separator.p ? in->reasoning.separator : STR("");
+}
+
+void
+input_begin(struct build *b)
+{
+	const struct prompt_input *in = b->in;
+
+	b->preset = in->preset ? in->preset : prompt_preset_compile(b->a, NULL);
+	b->user = user_name(in);
+	b->note_set = in->note.given ? in->note : prompt_note_defaults();
+	b->rng = rng_seed(in->seed);
+	b->regex_budget.us = REGEX_BUDGET_US;
+	b->message_macros = message_macros(in);
+	members_make(b);
+	b->env = (struct macro_env){ .phase = in->phase, .limits = in->limits.steps ? in->limits : macro_limits_default, .trace = in->trace,
+		.time_awareness = in->time_awareness, .field_in_field = in->mode == PROMPT_NATIVE || in->mode == PROMPT_REARRANGE,
+		.now = in->now, .zone = in->zone, .idle_ms = -1, .members = b->members, .n_members = in->ncards, .speaker = in->speaker,
+		.group = in->group, .vars = in->vars, .outlet = outlet, .outlet_ctx = b, .chance = chance, .chance_ctx = b,
+		.answer = in->answer, .answer_ctx = in->answer_arg };
+	if (in->tools) {
+		b->env.tool = in->tools->tool;
+		b->env.capability = in->tools->capability;
+		b->env.tool_alias = in->tools->tool_alias;
+		b->env.tool_ctx = in->tools->tool_ctx;
+	}
+}
+
+/* ---- regex scripts on messages ---- */
+
+static struct str
+expand(void *arg, struct str text)
+{
+	return text_eval_raw(arg, text);
+}
+
+/* Macros of a find string whose values go in as literals: each macro by itself. */
+static struct str
+expand_escaped(void *arg, struct str text)
+{
+	struct build *b = arg;
+	struct sb out = sb_new(b->a);
+	size_t from = 0, at, end;
+
+	while ((at = str_find(text, STR("{{"), from)) != STR_NPOS && (end = str_find(text, STR("}}"), at)) != STR_NPOS) {
+		struct str macro = str_sub(text, at, end + 2), value = text_eval_raw(b, macro);
+
+		sb_add(&out, str_sub(text, from, at));
+		sb_add(&out, str_eq(value, macro) ? macro : regex_escape(b->a, value));
+		from = end + 2;
+	}
+	sb_add(&out, str_sub(text, from, text.n));
+	return sb_str(&out);
+}
+
+/* Depth of a message: messages behind it; the one that is continued has -1. */
+static int32_t
+told_depth(const struct build *b, const struct told *t)
+{
+	return (int32_t)(b->told + b->ntold - 1 - t) - (b->in->type == PROMPT_CONTINUE ? 1 : 0);
+}
+
+struct str
+input_apply(struct build *b, const struct told *t, enum regex_channel ch, struct str text, struct regex_own *own,
+    struct regex_trace *trace)
+{
+	struct regex_call call = { .place = t->role == PROMPT_USER ? REGEX_PLACE_USER : REGEX_PLACE_AI, .channel = ch,
+		.has_depth = ch == REGEX_PROMPT, .depth = ch == REGEX_PROMPT ? told_depth(b, t) : 0, .expand = expand,
+		.expand_escaped = expand_escaped, .arg = b, .budget = &b->regex_budget, .own = own };
+
+	if (b->in->scripts == NULL || !regex_set_wants(b->in->scripts, call.place, ch))
+		return text;
+	return regex_apply(b->a, b->in->scripts, text, &call, trace);
+}
+
+/* ---- macros of messages (decisions 52) ---- */
+
+/* Could macros or aliases change it? */
+static bool
+may_hold_macros(struct str s)
+{
+	return str_find(s, STR("{{"), 0) != STR_NPOS || str_chr(s, '<', 0) != STR_NPOS;
+}
+
+static struct macro_rolls *
+rolls_copy(struct arena *a, const struct macro_rolls *from)
+{
+	struct macro_rolls *r = arena_new(a, struct macro_rolls);
+
+	for (size_t i = 0; from && i < from->v.n; i++)
+		vec_push(a, &r->v, from->v.v[i]);
+	return r;
+}
+
+static struct prompt_stored *
+stored_of(struct build *b, int64_t no)
+{
+	struct prompt_stored *s;
+
+	for (size_t i = 0; i < b->stored.n; i++)
+		if (b->stored.v[i].no == no)
+			return &b->stored.v[i];
+	s = vec_add(b->a, &b->stored);
+	*s = (struct prompt_stored){ .no = no, .tokens = -1, .text = STR_NULL };
+	return s;
+}
+
+/* A message's own macros; results of chance are kept and noted for storing. */
+struct str
+input_expand(struct build *b, const struct told *t, struct str text)
+{
+	bool full = b->message_macros == MESSAGE_MACROS_FULL && t->role == PROMPT_USER && t == &b->told[b->ntold - 1] &&
+	    b->in->type == PROMPT_NORMAL;
+	const struct macro_template *tpl;
+	struct macro_rolls *rolls;
+	struct str out;
+
+	if (b->message_macros == MESSAGE_MACROS_OFF || !may_hold_macros(text))
+		return text;
+	tpl = macro_compile(b->a, text, MACRO_AUTO);
+	if ((macro_template_traits(tpl) & MACRO_HAS_MACRO) == 0)
+		return text;
+	rolls = rolls_copy(b->a, t->m->rolls);
+	out = macro_eval(b->run,
+	    &(struct macro_piece){ .tpl = tpl, .owner = full ? MACRO_MESSAGE_FULL : MACRO_MESSAGE_READ, .rolls = rolls });
+	if (rolls->v.n > (t->m->rolls ? t->m->rolls->v.n : 0))
+		stored_of(b, t->m->no)->rolls = rolls;
+	return out;
+}
+
+/* ---- the texts ---- */
+
+struct str
+input_role(enum prompt_role r)
+{
+	return r == PROMPT_USER ? STR("user") : r == PROMPT_ASSISTANT ? STR("assistant") : STR("system");
+}
+
+static struct str
+speaker_name(const struct build *b, const struct prompt_message *m)
+{
+	if (m->name.n > 0)
+		return m->name;
+	if (m->role == PROMPT_USER)
+		return b->user;
+	if (m->role == PROMPT_NARRATOR || m->role == PROMPT_SYSTEM)
+		return STR("System");
+	return b->in->speaker < b->in->ncards ? prompt_card_name(b->in->cards[b->in->speaker]) : STR("Assistant");
+}
+
+static bool
+is_new(const struct build *b, const struct told *t)
+{
+	return b->in->type == PROMPT_NORMAL && t == &b->told[b->ntold - 1] && t->role == PROMPT_USER;
+}
+
+/* What the new message becomes when it is stored. */
+static struct str
+persist_new(struct build *b, const struct told *t, struct str text)
+{
+	struct str stored = input_apply(b, t, REGEX_PERSIST, text, NULL, &b->user_trace);
+
+	if (!str_eq(stored, text))
+		stored_of(b, t->m->no)->text = stored;
+	return stored;
+}
+
+static void
+user_text(struct build *b, struct told *t)
+{
+	struct str stored = t->text;
+
+	if (is_new(b, t))
+		stored = persist_new(b, t, stored);
+	t->text = input_expand(b, t, stored);
+	t->same = t->m->tokens >= 0 && str_eq(t->text, stored);
+	if (is_new(b, t))
+		stored_of(b, t->m->no)->tokens = (int32_t)text_tokens(b, t->text);
+}
+
+static void
+prompt_text(struct build *b, struct told *t)
+{
+	struct str before = t->text;
+
+	t->sent = input_apply(b, t, REGEX_PROMPT, before, t->role == PROMPT_USER ? NULL : &t->own,
+	    t == &b->told[b->ntold - 1] ? &b->user_trace : NULL);
+	t->has_own = t->role != PROMPT_USER && !str_eq(t->sent, before);
+	t->same = t->same && str_eq(t->sent, before);
+	t->expand = t->role != PROMPT_USER;
+}
+
+void
+input_history(struct build *b)
+{
+	const struct prompt_input *in = b->in;
+
+	b->told = arena_array(b->a, struct told, in->nhistory + 1);
+	b->ntold = in->nhistory;
+	if (in->type == PROMPT_SWIPE && b->ntold > 0)
+		b->ntold--;
+	for (size_t i = 0; i < b->ntold; i++) {
+		const struct prompt_message *m = &in->history[i];
+
+		b->told[i] = (struct told){ .m = m, .role = m->role, .name = speaker_name(b, m), .text = m->stored.p ? m->stored : m->text,
+			.same = m->tokens >= 0 };
+	}
+	input_names(b);
+	b->run = macro_run_new(b->a, &b->env);
+	for (size_t i = 0; i < b->ntold; i++)
+		if (b->told[i].m->greeting)
+			b->told[i].text = text_eval_raw(b, b->told[i].text);
+	for (size_t i = 0; i < b->ntold; i++)
+		if (b->told[i].role == PROMPT_USER)
+			user_text(b, &b->told[i]);
+	input_names(b);
+	for (size_t i = 0; i < b->ntold; i++)
+		prompt_text(b, &b->told[i]);
+	if (in->type == PROMPT_CONTINUE && b->ntold > 0)
+		b->continued = &b->told[b->ntold - 1];
+}

@@ -1,0 +1,284 @@
+/*
+ * prompt_private: what the steps of an assembly share. Only for src/prompt.
+ *
+ * The intermediate form is a list of sections, each a list of items in the order of the prompt. The
+ * modes differ in how they fill it; budget, renderer, delivery and traces are the same for all.
+ */
+#ifndef PROMPT_PROMPT_PRIVATE_H
+#define PROMPT_PROMPT_PRIVATE_H
+
+#include "base/rng.h"
+#include "prompt/prompt.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- compiled assets ---- */
+
+/* A text of an author with its template; absent text = none. */
+struct text {
+	struct str s;
+	const struct macro_template *tpl;
+};
+
+/* A row of the prompt list, with the definition it names. */
+struct preset_row {
+	struct str identifier, name;
+	struct str role;            /* as written; absent = not said */
+	struct text content;
+	bool enabled, marker, forbid;
+	bool custom;                /* system_prompt is exactly false: sent in the list (decisions 53) */
+	bool positioned, in_chat;   /* injection_position is said; is the number 1 */
+	bool depth_said, depth_number;
+	double depth;
+	bool ordered;
+	double order;
+	unsigned triggers;          /* 1 << enum prompt_type; 0 = all */
+	bool has_triggers;
+	const struct json *doc;     /* the row as written */
+};
+
+struct preset_names {
+	VEC(struct str) v;
+};
+
+struct prompt_preset {
+	const struct json *doc;
+	struct preset_row *rows;
+	size_t nrows;
+	const char *track;          /* "100001", "100000", "longest", "default" */
+	struct str track_id;        /* of the track that runs; absent = none */
+	struct preset_names other_tracks;
+	struct text new_chat, new_group_chat, new_example, continue_nudge, group_nudge, impersonation;
+	struct text wi_format, scenario_format, personality_format, prefill, impersonation_prefill;
+	struct str send_if_empty, continue_postfix, post_processing, source;
+	int64_t names;              /* -1 none, 0 default, 1 name field, 2 in content */
+	bool continue_prefill, squash, use_sysprompt;
+	int64_t context, reply;
+	struct prompt_sampling sampling;
+	struct regex_set *scripts;
+};
+
+struct prompt_card {
+	const struct json *data;
+	struct macro_source field[MF_MEMBER__END];
+	struct str first_mes;
+	const struct str *greetings; /* alternates */
+	size_t ngreetings;
+	int32_t depth;              /* of the depth note */
+	struct str depth_role;
+	struct lore_book *book;
+	struct regex_set *scripts;
+	const struct str *tags;
+	size_t ntags;
+};
+
+/* Where the persona stands (st-assembly 1.11). */
+enum persona_place { PERSONA_IN_PROMPT = 0, PERSONA_NOTE_TOP = 2, PERSONA_NOTE_BOTTOM = 3, PERSONA_AT_DEPTH = 4, PERSONA_NONE = 9 };
+
+struct prompt_persona {
+	struct str name;
+	struct macro_source field[MF__COUNT]; /* MF_PERSONA … MF_PERSONA_SCENARIO, MF_USER_PHONETIC */
+	int64_t place;
+	int32_t depth;
+	struct str role;
+};
+
+/* ---- the intermediate form ---- */
+
+enum item_flag {
+	ITEM_ALONE = 1,             /* never squashed into a neighbour */
+	ITEM_INJECTED = 2,          /* put into the chat, not said there */
+	ITEM_EXAMPLE = 4,
+};
+
+struct item {
+	struct str role, content, name;
+	int32_t tokens;
+	unsigned flags;
+	int64_t message_no;
+	const char *source;
+};
+
+struct items {
+	VEC(struct item) v;
+};
+
+struct section {
+	struct str identifier;
+	const char *source;         /* identifier as a C string */
+	struct items items;
+	int64_t tokens;
+	bool wanted;                /* has a place in the prompt */
+	const char *reason;         /* why it is not in; NULL = it is */
+};
+
+/* ---- one message of the history on its way into the prompt ---- */
+
+struct told {
+	const struct prompt_message *m;
+	enum prompt_role role;
+	struct str name;            /* speaker */
+	struct str text;            /* what the scan and the macros see */
+	struct str sent;            /* after the prompt rules */
+	struct regex_own own;       /* parts of `sent` that come from the message, if has_own */
+	bool has_own;
+	bool expand;                /* a model's message: macros run when it is taken (decisions 52) */
+	bool same;                  /* what is sent is what was stored and counted */
+	const struct macro_rolls *rolls; /* of a message that is expanded when it is taken */
+};
+
+/* A message in the chat as it is sent: said or put in. Newest first while texts are put in. */
+struct line {
+	struct str role, content, name;
+	const struct told *told;    /* NULL: injected */
+};
+
+struct lines {
+	VEC(struct line) v;
+};
+
+/* ---- the prompt list of a compat mode ---- */
+
+/* A prompt that takes part: a row of the list or a block of the engine. */
+struct slot {
+	struct str identifier;
+	struct str role;            /* "" = system */
+	struct str content;
+	const struct preset_row *row; /* NULL: a block that the list does not name */
+	bool custom, in_chat, depth_number;
+	double depth, order;
+	enum prompt_place place;    /* of a block that is attached to main */
+	bool attached;
+};
+
+struct slots {
+	VEC(struct slot) v;
+};
+
+/* A text that is put into the chat at a depth, from outside the list. */
+struct depth_note {
+	struct str text, role;
+	int32_t depth;
+};
+
+/* ---- the state of an assembly ---- */
+
+struct build {
+	struct arena *a;
+	const struct prompt_input *in;
+	const struct prompt_preset *preset;
+	struct prompt *out;
+
+	struct macro_env env;
+	struct macro_member *members;
+	struct macro_run *run;
+	struct rng rng;
+	struct regex_budget regex_budget;
+	enum message_macros message_macros;
+	struct str user;
+
+	struct told *told;          /* what the chat says, oldest first */
+	size_t ntold;
+	const struct told *continued; /* the message that is continued */
+	struct regex_trace user_trace;
+	struct lore_set *own_set;
+	struct lore_result *lore;
+	struct lore_text *scan_texts;
+
+	/* texts, in the order of evaluation */
+	struct str original;        /* mark that stands for it in an override */
+	struct str card_system, card_post_history;
+	VEC(struct depth_note) depth_notes;
+	struct str description, personality, scenario;
+	struct str *examples;       /* blocks of all members */
+	size_t nexamples;
+	struct str world_before, world_after, persona, note, group_nudge, impersonation, new_chat, continue_nudge;
+	struct prompt_note note_set;
+	bool note_due;
+
+	struct slots slots;
+	VEC(struct section) sections;
+	struct items control;       /* stands at the very end */
+	int64_t budget, left;
+	bool over;                  /* what must stay does not fit */
+	VEC(struct prompt_stored) stored;
+	const char *nudge_applied;
+	size_t taken;               /* messages of the chat that are sent */
+	bool refused;
+	const char *prefill_strategy;
+	bool prefill_applied;
+	VEC(struct str) in_chat_ids, filtered_ids;
+};
+
+/* text.c: evaluating texts */
+struct str text_trim(struct str s);                     /* blanks as JavaScript's trim() */
+bool text_blank(struct str s);
+struct str text_no_cr(struct arena *a, struct str s);
+struct str text_replace(struct arena *a, struct str s, struct str what, struct str with, bool all);
+struct text text_compile(struct arena *a, struct str s, enum macro_dialect d);
+struct str text_eval(struct build *b, struct text t);
+struct str text_eval_raw(struct build *b, struct str s);
+/* A format with a slot: `what` in the source stands for `value`, which is not expanded. */
+struct str text_eval_with(struct build *b, struct text t, struct str what, struct str value);
+size_t text_tokens(const struct build *b, struct str s);
+int32_t item_tokens(const struct build *b, const struct item *it);
+
+/* input.c: the run, its names, and the history's texts */
+void input_begin(struct build *b);
+void input_history(struct build *b);
+void input_names(struct build *b);
+struct str input_apply(struct build *b, const struct told *t, enum regex_channel ch, struct str text, struct regex_own *own,
+    struct regex_trace *trace);
+struct str input_expand(struct build *b, const struct told *t, struct str text);
+struct str input_role(enum prompt_role r);
+
+/* world.c: the scan */
+void world_scan(struct build *b);
+
+struct str marker_role(struct str written); /* a role's name, also by number; others as they are */
+
+/* marker.c: what the engine fills into the list's markers */
+void marker_fields(struct build *b);                    /* decisions 35 (2) */
+void marker_formats(struct build *b);                   /* (4) */
+void marker_late(struct build *b);                      /* (6) to (8) */
+
+/* order.c: the prompt list */
+const struct preset_row *order_row(const struct prompt_preset *p, struct str identifier);
+bool order_off(const struct build *b, const char *identifier);    /* named by the list and switched off */
+bool order_runs(const struct build *b, const struct preset_row *r);
+void order_rows(struct build *b);                       /* (5) */
+void order_blocks(struct build *b);                     /* engine's blocks and overrides into the list */
+struct slot *order_slot(struct build *b, const char *identifier);
+size_t order_index(const struct build *b, const char *identifier);
+
+/* example.c */
+void example_split(struct build *b, struct str text, struct items *blocks_out);
+void example_section(struct build *b);
+
+/* inject.c */
+void inject_depth(struct build *b, struct lines *newest_first);
+
+/* history.c */
+void history_take_one(struct build *b, const struct line *l, struct items *out);
+void history_lines(struct build *b, struct lines *newest_first);
+void history_section(struct build *b, struct lines *newest_first);
+
+/* budget.c */
+void budget_begin(struct build *b);
+bool budget_takes(struct build *b, int64_t tokens);     /* for what may be left out */
+void budget_must(struct build *b, int64_t tokens);
+
+/* layout.c: sections to messages */
+void layout_render(struct build *b);
+void layout_process(struct build *b, struct items *list); /* the provider's post-processing */
+
+/* deliver.c */
+void deliver_prefill(struct build *b, struct items *list);
+
+/* the modes */
+void compat_build(struct build *b);
+
+/* trace.c */
+void trace_fill(struct build *b);
+
+#endif
