@@ -371,6 +371,10 @@ value(struct walk *w, uint32_t operand, const struct cond *cmp, struct val *out)
 	if (w->d == MACRO_MARINARA)
 		return mar_value(w->ev, o, out);
 	out->literal = o->kind == OP_QUOTED && !o->plain_number;
+	if (w->d == MACRO_TOMORIBOT) {
+		out->s = tomori_operand(w->ev, o);
+		return GOT_OK;
+	}
 	if (w->d == MACRO_SILLYTAVERN)
 		return st_value(w->ev, o, &out->s);
 	g = operand_text(w->ev, o, w->d, &out->s);

@@ -317,6 +317,7 @@ void take_branch(struct ev *ev, const struct node *open, uint32_t tag);
 void eval_list(struct ev *ev, uint32_t s, uint32_t e, uint32_t n0, uint32_t n1);
 enum nv short_run(struct ev *ev, const struct node *n, struct str *out); /* builtin_vars.c */
 struct str tomori_piece(struct macro_run *r, const struct macro_piece *p); /* tomori.c */
+struct str tomori_operand(struct ev *ev, const struct operand *o);          /* value of a condition */
 /* One macro or block as a value. */
 enum nv eval_node(struct ev *ev, uint32_t i, struct str *out);
 /* A list as a text of its own, one level deeper; NV_DEPTH, NV_HALT or NV_OK. */

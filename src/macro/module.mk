@@ -6,6 +6,7 @@ libmacro_a_SOURCES = \
 	src/macro/decide_read.c src/macro/decide_turn.c src/macro/dialect_marinara.c src/macro/eval.c src/macro/js.c \
 	src/macro/macro.c src/macro/macro.h src/macro/macro_private.h src/macro/pair.c src/macro/parse.c \
 	src/macro/prep.c src/macro/result.c src/macro/scan.c src/macro/time_format.c src/macro/time_format.h \
-	src/macro/tomori.c src/macro/tomori.h src/macro/values.c src/macro/values.h src/macro/vars.c
+	src/macro/tomori.c src/macro/tomori.h src/macro/tomori_audit.c src/macro/tomori_expand.c \
+	src/macro/tomori_private.h src/macro/values.c src/macro/values.h src/macro/vars.c
 
 MACRO_LIBS = libmacro.a $(BASE_LIBS)

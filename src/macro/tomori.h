@@ -17,10 +17,18 @@
 struct macro_tomori;      /* the variables of one build */
 struct macro_tomori *macro_tomori_new(struct macro_run *r);
 
+struct macro_range {
+	size_t s, e;
+};
+
 struct macro_tomori_node {
 	struct str kept;      /* after pass 1: chosen branches, tool blocks still in place */
 	struct str text;      /* after pass 2 and, finally, after emission */
-	struct macro_frozen *frozen; /* ranges of `text` that no later step touches */
+	struct {
+		const struct macro_range *v;
+		size_t n;
+	} frozen;             /* ranges of `text` that no later step touches */
+	bool too_deep;        /* conditional syntax stays as written */
 	bool off;             /* {{trim}} left nothing */
 	bool html;            /* holds an HTML tag */
 	bool prints_description, prints_personality; /* expanded to a non-empty value: the native block is suppressed */

@@ -1,0 +1,33 @@
+/*
+ * tomori_private: what the passes share: the build's variables, its names, and texts of which
+ * parts are frozen: put in from messages or memory, never looked into again.
+ */
+#ifndef MACRO_TOMORI_PRIVATE_H
+#define MACRO_TOMORI_PRIVATE_H
+
+#include "macro/macro_private.h"
+#include "macro/tomori.h"
+
+struct macro_tomori {
+	struct macro_run *r;
+	struct map *vars;   /* key -> struct str * */
+};
+
+/* A text being rewritten. */
+struct ftext {
+	struct sb sb;
+	VEC(struct macro_range) frozen;
+};
+
+struct tomori_value {
+	struct str s;
+	bool known, frozen;
+	bool description, personality; /* which card text it is */
+};
+
+/* What a name stands for in this dialect: content, runtime and identity macros, getvar::key. */
+struct tomori_value tomori_name(struct macro_tomori *t, struct str name);
+bool tomori_known(struct str name); /* whether it is one of these names */
+bool tomori_html(struct str s);      /* holds an HTML tag */
+
+#endif
