@@ -124,7 +124,7 @@ from_card(const struct shaper *s, struct json *e)
 	if (json_type(ext) == JSON_OBJECT) {
 		move(ext, "position", e, "position");
 		for (size_t i = 0; i < FIELDS; i++) {
-			if (json_get(ext, fields[i].ext) && !json_has(e, fields[i].st.key))
+			if (json_has(ext, fields[i].ext) && !json_has(e, fields[i].st.key))
 				json_set(e, fields[i].st.key, json_get(ext, fields[i].ext));
 			json_del(ext, fields[i].ext);
 		}
@@ -177,7 +177,7 @@ fix_disable(const struct shaper *s, struct json *e)
 }
 
 static void
-fix_entry(const struct shaper *s, struct json *e, size_t index)
+fix_entry(const struct shaper *s, struct json *e)
 {
 	bool card = is_card_entry(e);
 	int position;
@@ -193,10 +193,6 @@ fix_entry(const struct shaper *s, struct json *e, size_t index)
 	shape_fix(s, e, heads, HEADS);
 	for (size_t i = 0; i < FIELDS; i++)
 		shape_fix(s, e, &fields[i].st, 1);
-	if (!json_has(e, "displayIndex"))
-		json_set_int(e, "displayIndex", (int64_t)index);
-	if (!json_has(e, "addMemo"))
-		json_set_bool(e, "addMemo", json_get_str(e, "comment").n > 0);
 	if (json_type(json_get(e, "extensions")) == JSON_OBJECT && json_len(json_get(e, "extensions")) == 0)
 		json_del(e, "extensions");
 }
@@ -239,7 +235,7 @@ static void
 take_entry(struct arena *a, struct numbering *n, const struct json *v, struct str key, size_t index)
 {
 	const char *path = key.p ? shape_path(a, n->path, key) : shape_path_at(a, n->path, index);
-	struct shaper s = { .a = a, .receipt = n->receipt, .path = path };
+	struct shaper s = { .a = a, .receipt = n->receipt, .path = path, .sparse = true };
 	struct numbered row = { .index = index };
 
 	if (json_type(v) != JSON_OBJECT) {
@@ -252,7 +248,7 @@ take_entry(struct arena *a, struct numbering *n, const struct json *v, struct st
 	row.implied = row.uid < 0;
 	if (row.implied)
 		row.uid = (int64_t)index;
-	fix_entry(&s, row.entry, index);
+	fix_entry(&s, row.entry);
 	vec_push(a, &n->v, row);
 }
 
@@ -366,41 +362,83 @@ lore_normalise(struct arena *a, const struct json *book, const char *path, struc
 }
 
 struct json *
+lore_complete(struct arena *a, const struct json *doc)
+{
+	struct shaper s = { .a = a, .path = "" };
+	struct json *out = json_copy(a, doc), *e;
+	struct json_iter it = { 0 };
+	struct str key;
+
+	while (json_next(json_get(out, "entries"), &it, &key, &e)) {
+		shape_fix(&s, e, heads, HEADS);
+		for (size_t i = 0; i < FIELDS; i++)
+			shape_fix(&s, e, &fields[i].st, 1);
+	}
+	return out;
+}
+
+struct json *
 lore_export_st(struct arena *a, const struct json *doc)
 {
 	return json_copy(a, doc);
 }
 
-/* One entry back in the card's spelling: what is not SillyTavern's stays as it is. */
+/* Names that card_entry writes itself. */
+static bool
+is_written(struct str key)
+{
+	static const char *const names[] = { "uid", "id", "enabled", "disable", "position", "extensions",
+		"content", "selective" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (str_is(key, names[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
+		if (str_is(key, renamed[i][0]) || str_is(key, renamed[i][1]))
+			return true;
+	return false;
+}
+
+static const char *
+ext_name(struct str key)
+{
+	for (size_t i = 0; i < FIELDS; i++)
+		if (str_is(key, fields[i].st.key))
+			return fields[i].ext;
+	return NULL;
+}
+
+/* One entry in the card's spelling, with what card readers require; what is not SillyTavern's stays as it is.
+ */
 static struct json *
 card_entry(struct arena *a, const struct json *e)
 {
-	struct json *out = json_object(a), *ext, *v;
+	struct json *out = json_object(a), *ext = json_get(e, "extensions"), *v;
+	int64_t position = json_get_int(e, "position", POSITION_BEFORE);
+	struct shaper s = { .a = a, .path = "" };
 	struct json_iter it = { 0 };
 	struct str key;
 
 	json_set_int(out, "id", json_get_int(e, "uid", 0));
-	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
-		json_set(out, renamed[i][0], json_get(e, renamed[i][1]));
-	json_set_bool(out, "enabled", !json_get_bool(e, "disable", false));
-	json_set_c(out, "position",
-	    json_get_int(e, "position", 0) == POSITION_BEFORE ? "before_char" : "after_char");
-	ext = json_type(json_get(e, "extensions")) == JSON_OBJECT ? json_copy(a, json_get(e, "extensions"))
-								  : json_object(a);
-	json_set(ext, "position", json_get(e, "position"));
-	while (json_next(e, &it, &key, &v)) {
-		const struct lore_field *f = NULL;
-		bool head = str_is(key, "uid") || str_is(key, "extensions") || str_is(key, "disable") ||
-			    str_is(key, "position");
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++) {
+		struct shape_field f = *shape_find(heads, HEADS, str_c(renamed[i][1]));
 
-		for (size_t i = 0; i < FIELDS && !f; i++)
-			if (str_is(key, fields[i].st.key))
-				f = &fields[i];
-		for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
-			head |= str_is(key, renamed[i][1]);
-		if (f)
-			json_set(ext, f->ext, v);
-		else if (!head)
+		f.key = renamed[i][0];
+		json_set(out, f.key, json_get(e, renamed[i][1]));
+		shape_fix(&s, out, &f, 1);
+	}
+	json_set_str(out, "content", json_get_str(e, "content").p ? json_get_str(e, "content") : STR(""));
+	json_set_bool(out, "enabled", !json_get_bool(e, "disable", false));
+	json_set_bool(out, "selective", json_get_bool(e, "selective", true));
+	json_set_c(out, "position", position == POSITION_BEFORE ? "before_char" : "after_char");
+	ext = json_type(ext) == JSON_OBJECT ? json_copy(a, ext) : json_object(a);
+	json_set_int(ext, "position", position);
+	while (json_next(e, &it, &key, &v)) {
+		const char *name = ext_name(key);
+
+		if (name)
+			json_set(ext, name, v);
+		else if (!is_written(key))
 			json_set_s(out, key, v);
 	}
 	json_set(out, "extensions", ext);

@@ -4,10 +4,9 @@
  * in cards, into one document in SillyTavern's form.
  *
  * Document: {"name"?, "entries": {"<uid>": entry…}, …unknown root fields}. Entries are sorted by
- * uid, every field of SillyTavern's entry that the engine reads is present in its right type
- * (st-assembly.md 2.1), unknown fields of an entry stay in it. What a card book knows and
- * SillyTavern's form does not is kept in `extensions` of the entry and of the root, so that
- * the way back to a card book loses nothing.
+ * uid; their known fields have SillyTavern's names and the right types (st-assembly.md 2.1) and
+ * may be absent, which means the default of that table; unknown fields of an entry stay in it, so
+ * that the way back to a card book loses nothing.
  */
 #ifndef CARD_LORE_FILE_H
 #define CARD_LORE_FILE_H
@@ -35,6 +34,8 @@ int lore_file_read_json(struct arena *a, const struct json *doc, struct str text
  * entries list. */
 struct json *lore_normalise(struct arena *a, const struct json *book, const char *path, struct receipt *r);
 
+/* The document with every field of every entry present, for who wants to show them. */
+struct json *lore_complete(struct arena *a, const struct json *doc);
 /* SillyTavern's world file; fixed point of lore_file_read. */
 struct json *lore_export_st(struct arena *a, const struct json *doc);
 /* A card's character_book (keys, insertion_order, extensions.*). */

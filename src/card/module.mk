@@ -34,3 +34,26 @@ tests_unit_card_chat_t_SOURCES = tests/unit/card_chat.c tests/unit/card_help.h
 tests_unit_card_chat_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_card_chat_t_LDADD = $(CARD_LIBS) $(CMOCKA_LIBS)
 endif
+
+if FUZZERS
+noinst_PROGRAMS += tests/fuzz/card_json tests/fuzz/card_png tests/fuzz/card_charx tests/fuzz/card_preset \
+	tests/fuzz/card_lore tests/fuzz/card_chat
+tests_fuzz_card_json_SOURCES = tests/fuzz/card_json.c tests/fuzz/card_fuzz.h
+tests_fuzz_card_json_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_card_json_LDADD = $(CARD_LIBS)
+tests_fuzz_card_png_SOURCES = tests/fuzz/card_png.c tests/fuzz/card_fuzz.h
+tests_fuzz_card_png_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_card_png_LDADD = $(CARD_LIBS)
+tests_fuzz_card_charx_SOURCES = tests/fuzz/card_charx.c tests/fuzz/card_fuzz.h
+tests_fuzz_card_charx_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_card_charx_LDADD = $(CARD_LIBS)
+tests_fuzz_card_preset_SOURCES = tests/fuzz/card_preset.c tests/fuzz/card_fuzz.h
+tests_fuzz_card_preset_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_card_preset_LDADD = $(CARD_LIBS)
+tests_fuzz_card_lore_SOURCES = tests/fuzz/card_lore.c tests/fuzz/card_fuzz.h
+tests_fuzz_card_lore_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_card_lore_LDADD = $(CARD_LIBS)
+tests_fuzz_card_chat_SOURCES = tests/fuzz/card_chat.c tests/fuzz/card_fuzz.h
+tests_fuzz_card_chat_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_card_chat_LDADD = $(CARD_LIBS)
+endif

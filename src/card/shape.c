@@ -324,15 +324,27 @@ put_default(struct json *o, const struct shape_field *f)
 		json_set_int(o, f->key, f->value);
 }
 
+/* What an unusable member becomes. */
+static void
+put_absent(const struct shaper *s, struct json *o, const struct shape_field *f)
+{
+	if (s->sparse)
+		json_del(o, f->key);
+	else
+		put_default(o, f);
+}
+
 static void
 fix_one(const struct shaper *s, struct json *o, const struct shape_field *f)
 {
 	struct json *v = json_get(o, f->key), *fixed;
 
 	if (v == NULL) {
+		if (s->sparse && (f->dflt == SHAPE_NULL || !json_has(o, f->key)))
+			return;
 		if (json_has(o, f->key) && f->dflt != SHAPE_NULL)
 			note(s, RECEIPT_NORMALISED, "null_ignored", f->key, "null, read as absent");
-		put_default(o, f);
+		put_absent(s, o, f);
 		return;
 	}
 	fixed = shape_value(s, v, f);
@@ -344,7 +356,7 @@ fix_one(const struct shaper *s, struct json *o, const struct shape_field *f)
 			receipt_add(s->receipt, RECEIPT_REFUSED, "wrong_type",
 			    shape_path(s->a, s->path, str_c(f->key)), "expected %s, found %s; left out",
 			    shape_names[f->shape], json_type_name(json_type(v)));
-		put_default(o, f);
+		put_absent(s, o, f);
 	} else if (fixed != v)
 		json_set(o, f->key, fixed);
 	else if (s->receipt)

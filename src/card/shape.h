@@ -40,6 +40,7 @@ struct shaper {
 	struct arena *a;
 	struct receipt *receipt; /* may be NULL */
 	const char *path;        /* of the object, "" = the root */
+	bool sparse;             /* absent members stay absent, whatever their default */
 };
 
 /* Brings the fields of `o` into shape in place, those that are absent to their default. */

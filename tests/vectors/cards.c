@@ -4,6 +4,7 @@
 
 #include "card/base64.h"
 #include "card/card.h"
+#include "card/lore_file.h"
 
 /* SillyTavern's fields of a book entry that the cases list. */
 static const char *const entry_keys[] = { "key", "keysecondary", "comment", "content", "constant",
@@ -69,7 +70,7 @@ printed(struct arena *a, const struct card *c)
 	if (c->linked_world.p)
 		json_set_str(o, "linked_world", c->linked_world);
 	if (c->book)
-		add_book(o, c->book);
+		add_book(o, lore_complete(a, c->book));
 	return o;
 }
 
