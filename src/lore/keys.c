@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX /* no such state */
 
 /*
  * A state's children are the states first … first + count - 1, their bytes lie at the same places in
