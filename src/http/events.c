@@ -29,7 +29,7 @@ struct events {
 	bool keep;    /* the web server wants the connection back */
 	bool blocked; /* waiting for EPOLLOUT */
 	bool ended;   /* the end is said; when `left` is out, so are we */
-	bool clean;   /* ended with END_REQUEST: the connection may be parked */
+	bool clean;   /* the connection may be parked afterwards */
 };
 
 struct begin {
@@ -148,15 +148,15 @@ events_flush(struct events *e)
 	return rc;
 }
 
-/* The end of the answer. In drain without END_REQUEST: the web server must not use the connection again. */
+/* The end of the answer; in drain the last one on this connection. */
 static void
 events_say_end(struct events *e, struct sb *wire)
 {
-	bool end_request = !atomic_load(&e->server->draining);
+	bool last = atomic_load(&e->server->draining);
 
-	fcgi_add_end(wire, e->id, end_request);
+	fcgi_add_end(wire, e->id, last);
 	e->ended = true;
-	e->clean = end_request && e->keep;
+	e->clean = !last && e->keep;
 }
 
 /* What lies behind the cursor, up to a batch, as records. Empty: nothing yet. */
@@ -298,7 +298,7 @@ events_abort(struct server *s)
 		next = e->next;
 		sse_add_item(&text, &it);
 		fcgi_add_stdout(&wire, e->id, sb_str(&text));
-		fcgi_add_end(&wire, e->id, false);
+		fcgi_add_end(&wire, e->id, true);
 		if (!e->ended && events_flush(e) == 1)
 			events_put(e, sb_str(&wire));
 		arena_reset(s->scratch);

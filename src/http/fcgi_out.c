@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { FCGI_END_REQUEST_ = 3, FCGI_STDOUT_ = 6 };
+enum { END_REQUEST = 3, STDOUT = 6, UNKNOWN_TYPE = 11 };
 
 static void
 head(uint8_t out[FCGI_HEAD], int type, uint16_t id, size_t n)
@@ -14,16 +14,18 @@ head(uint8_t out[FCGI_HEAD], int type, uint16_t id, size_t n)
 	memcpy(out, h, FCGI_HEAD);
 }
 
-/* The end of an answer; bytes written: one or three times FCGI_HEAD. */
+/* The end of an answer; bytes written. */
 static size_t
-ending(uint8_t out[3 * FCGI_HEAD], uint16_t id, bool end_request)
+ending(uint8_t out[FCGI_END_MAX], uint16_t id, bool last)
 {
-	head(out, FCGI_STDOUT_, id, 0);
-	if (!end_request)
-		return FCGI_HEAD;
-	head(out + FCGI_HEAD, FCGI_END_REQUEST_, id, 8);
+	head(out, STDOUT, id, 0);
+	head(out + FCGI_HEAD, END_REQUEST, id, 8);
 	memset(out + 2 * FCGI_HEAD, 0, 8); /* exit status 0, request complete */
-	return 3 * FCGI_HEAD;
+	if (!last)
+		return 3 * FCGI_HEAD;
+	head(out + 3 * FCGI_HEAD, UNKNOWN_TYPE, 0, 8);
+	memset(out + 4 * FCGI_HEAD, 0, 8);
+	return 5 * FCGI_HEAD;
 }
 
 static void
@@ -41,7 +43,7 @@ fcgi_add_stdout(struct sb *out, uint16_t id, struct str text)
 	while (text.n > 0) {
 		size_t n = text.n < FCGI_CONTENT_MAX ? text.n : FCGI_CONTENT_MAX;
 
-		head(h, FCGI_STDOUT_, id, n);
+		head(h, STDOUT, id, n);
 		add_bytes(out, h, sizeof(h));
 		sb_add(out, str_sub(text, 0, n));
 		text = str_sub(text, n, text.n);
@@ -50,11 +52,11 @@ fcgi_add_stdout(struct sb *out, uint16_t id, struct str text)
 
 /* See fcgi_out.h. */
 void
-fcgi_add_end(struct sb *out, uint16_t id, bool end_request)
+fcgi_add_end(struct sb *out, uint16_t id, bool last)
 {
-	uint8_t e[3 * FCGI_HEAD];
+	uint8_t e[FCGI_END_MAX];
 
-	add_bytes(out, e, ending(e, id, end_request));
+	add_bytes(out, e, ending(e, id, last));
 }
 
 /* One record: fills iov entries with up to FCGI_CONTENT_MAX bytes of the parts; bytes taken. */
@@ -96,11 +98,11 @@ fcgi_out_next(struct fcgi_out *o, struct fcgi_batch *b)
 			return n_iov - 1;
 		}
 		if (n == 0) {
-			b->iov[at] = (struct iovec){ b->end, ending(b->end, o->id, o->end_request) };
+			b->iov[at] = (struct iovec){ b->end, ending(b->end, o->id, o->last) };
 			o->ended = true;
 			return n_iov;
 		}
-		head(b->head[i], FCGI_STDOUT_, o->id, n);
+		head(b->head[i], STDOUT, o->id, n);
 		b->iov[at] = (struct iovec){ b->head[i], FCGI_HEAD };
 	}
 	return n_iov;

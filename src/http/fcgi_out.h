@@ -15,17 +15,20 @@
 /* Appends STDOUT records with `text` (none if it is empty). */
 void fcgi_add_stdout(struct sb *out, uint16_t id, struct str text);
 /*
- * Appends the end of the answer: end of STDOUT, and END_REQUEST unless the connection is to be closed
- * by us without one (drain: the web server then cannot use it again).
+ * Appends the end of the answer: end of STDOUT, END_REQUEST. If it is the last one on the connection,
+ * which is closed next, a management record follows: a web server that finds bytes behind END_REQUEST
+ * keeps the answer and drops the connection, so that it cannot put another request into one that is
+ * about to close. (Leaving END_REQUEST out does that too, but then it also drops its client.)
  */
-void fcgi_add_end(struct sb *out, uint16_t id, bool end_request);
+#define FCGI_END_MAX (5 * FCGI_HEAD)
+void fcgi_add_end(struct sb *out, uint16_t id, bool last);
 
 /* An answer of several parts, cut into records without copying it. */
 #define FCGI_PARTS 5
 struct fcgi_out {
 	uint16_t id;
-	bool end_request; /* see fcgi_add_end */
-	bool open;        /* more will follow from elsewhere: no end at all */
+	bool last; /* see fcgi_add_end */
+	bool open; /* more will follow from elsewhere: no end at all */
 	struct str part[FCGI_PARTS];
 	size_t n;       /* parts */
 	size_t at, off; /* private: part and byte reached */
@@ -33,7 +36,7 @@ struct fcgi_out {
 };
 struct fcgi_batch {
 	uint8_t head[16][FCGI_HEAD];
-	uint8_t end[3 * FCGI_HEAD];
+	uint8_t end[FCGI_END_MAX];
 	struct iovec iov[16 * (FCGI_PARTS + 1) + 1];
 };
 /* Fills the next whole records into b->iov; number of entries, 0 when all was said. */

@@ -350,12 +350,12 @@ credentials_first(struct exchange *x)
 static int
 write_answer(struct exchange *x)
 {
-	struct fcgi_out o = { .id = x->in.id, .end_request = !atomic_load(&x->conn->server->draining) };
+	struct fcgi_out o = { .id = x->in.id, .last = atomic_load(&x->conn->server->draining) };
 
 	o.part[o.n++] = answer_head(x);
 	for (size_t i = 0; i < x->n_parts && x->r.method != METHOD_HEAD; i++)
 		o.part[o.n++] = x->part[i];
-	return conn_write(x->conn, &o) < 0 || !o.end_request ? -1 : 0;
+	return conn_write(x->conn, &o) < 0 || o.last ? -1 : 0;
 }
 
 static void

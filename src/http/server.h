@@ -33,7 +33,7 @@ struct server *server_create(struct arena *a, struct loop *l, const struct route
 void server_start(struct server *s); /* begins to accept (loop thread or before loop_run) */
 /*
  * Drain: stops accepting and closes the listen socket. Requests on parked connections are still
- * answered, but without END_REQUEST, so that the web server does not use the connection again; after
+ * answered, in a way that makes the web server drop the connection (fcgi_out.h); after
  * linger_ms (longer than its keepalive time-out on a reload) and when no request and no stream is left,
  * done(arg) is called on the loop. After bound_ms each stream is told `error` and done is called anyway.
  * Loop thread.

@@ -31,7 +31,7 @@ sub load {
 			until ($select->can_read(0)) {
 				my $a = $ok % 2 ? $http->get($s->url('/ping'))
 					: $http->post($s->url('/echo'), { headers => { 'content-type' => 'application/json' }, content => '{"text":"x"}' });
-				if ($a->{success}) { $ok++ } else { $bad{"$a->{status} " . substr $a->{content}, 0, 80}++ }
+				if ($a->{success}) { $ok++ } else { $bad{"$a->{status} " . (substr $a->{content}, 0, 80) =~ s/\s+/ /gr}++ }
 			}
 			print {$w} join("\t", $ok, %bad), "\n";
 			close $w;

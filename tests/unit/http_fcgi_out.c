@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads records back: content of STDOUT into out; bit 0: STDOUT ended, bit 1: END_REQUEST came last. */
+/* Reads records back: content of STDOUT into out. 1: STDOUT ended, 2: END_REQUEST followed, 3: and then the
+ * farewell. */
 static int
 unpack(struct str wire, uint16_t id, struct sb *out)
 {
@@ -21,9 +22,9 @@ unpack(struct str wire, uint16_t id, struct sb *out)
 		const unsigned char *h = (const unsigned char *)wire.p;
 		size_t n;
 
-		assert_true(wire.n >= FCGI_HEAD && end < 2);
+		assert_true(wire.n >= FCGI_HEAD);
 		assert_int_equal(h[0], 1);
-		assert_int_equal(h[2] << 8 | h[3], id);
+		assert_int_equal(h[2] << 8 | h[3], end == 2 ? 0 : id);
 		assert_int_equal(h[6], 0);
 		n = (size_t)(h[4] << 8 | h[5]);
 		assert_true(wire.n >= FCGI_HEAD + n);
@@ -32,10 +33,10 @@ unpack(struct str wire, uint16_t id, struct sb *out)
 			end = n == 0;
 			sb_add(out, str_sub(wire, FCGI_HEAD, FCGI_HEAD + n));
 		} else {
-			assert_int_equal(h[1], 3);
+			assert_int_equal(h[1], end == 1 ? 3 : 11);
 			assert_int_equal(n, 8);
-			assert_int_equal(end, 1);
-			end = 3;
+			assert_true(end == 1 || end == 2);
+			end++;
 		}
 		wire = str_sub(wire, FCGI_HEAD + n, wire.n);
 	}
@@ -85,9 +86,9 @@ parts_become_records(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		for (int end = 0; end < 2; end++) {
+		for (int last = 0; last < 2; last++) {
 			struct arena *a = arena_create("test", 0);
-			struct fcgi_out o = { .id = 0x1234, .end_request = end, .n = 3 };
+			struct fcgi_out o = { .id = 0x1234, .last = last, .n = 3 };
 			struct sb want = sb_new(a), got = sb_new(a), wire;
 
 			for (size_t k = 0; k < 3; k++) {
@@ -95,7 +96,7 @@ parts_become_records(void **state)
 				sb_add(&want, o.part[k]);
 			}
 			wire = written(a, &o);
-			assert_int_equal(unpack(sb_str(&wire), 0x1234, &got), end ? 3 : 1);
+			assert_int_equal(unpack(sb_str(&wire), 0x1234, &got), last ? 3 : 2);
 			assert_true(str_eq(sb_str(&got), sb_str(&want)));
 			arena_destroy(&a);
 		}
@@ -113,13 +114,13 @@ stream_pieces_become_records(void **state)
 	fcgi_add_stdout(&wire, 1, STR("abc"));
 	fcgi_add_stdout(&wire, 1, STR(""));
 	fcgi_add_stdout(&wire, 1, big);
-	fcgi_add_end(&wire, 1, true);
-	assert_int_equal(unpack(sb_str(&wire), 1, &got), 3);
+	fcgi_add_end(&wire, 1, false);
+	assert_int_equal(unpack(sb_str(&wire), 1, &got), 2);
 	assert_int_equal(got.n, 3 + big.n);
 	assert_memory_equal(got.p + 3, big.p, big.n);
 	wire = sb_new(a);
-	fcgi_add_end(&wire, 1, false);
-	assert_int_equal(unpack(sb_str(&wire), 1, &got), 1);
+	fcgi_add_end(&wire, 1, true);
+	assert_int_equal(unpack(sb_str(&wire), 1, &got), 3);
 	arena_destroy(&a);
 }
 

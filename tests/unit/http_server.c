@@ -473,6 +473,18 @@ garbage_only_costs_its_connection(void **state)
 	arena_destroy(&a);
 }
 
+/* The farewell follows, and the connection is closed. */
+static void
+assert_last(int fd, bool end)
+{
+	char p[16], more;
+
+	assert_true(end);
+	assert_true(read_all(fd, p, sizeof(p)));
+	assert_int_equal(p[1], 11);
+	assert_false(read_all(fd, &more, 1));
+}
+
 static sem_t drained;
 
 static void
@@ -491,7 +503,7 @@ begin_drain(void *arg)
 }
 
 static void
-draining_answers_without_end_request(void **state)
+a_draining_answer_is_the_last_on_its_connection(void **state)
 {
 	static int64_t ms[2] = { 150, 10000 };
 	struct arena *a = arena_create("test", 0);
@@ -509,7 +521,7 @@ draining_answers_without_end_request(void **state)
 	send_request(parked, "GET", "/ping", STR(""));
 	s = read_answer(a, parked, 0, &end);
 	assert_says(s, "{\"data\":1}");
-	assert_false(end); /* and the connection is closed */
+	assert_last(parked, end);
 	usleep(250000);
 	assert_int_equal(sem_timedwait(&drained, &now), -1); /* a stream is still open */
 	close(stream);
@@ -533,7 +545,7 @@ a_drain_has_a_bound(void **state)
 	loop_post(loop, begin_drain, ms);
 	s = read_answer(a, fd, 0, &end);
 	assert_says(s, "event: error\nid: 1.0.0\ndata: {\"code\":\"server_shutdown\"");
-	assert_false(end);
+	assert_last(fd, end);
 	assert_int_equal(sem_wait(&drained), 0);
 	assert_int_equal(wait_deserted(1), 1);
 	close(fd);
@@ -551,7 +563,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(long_requests_leave_room_for_short_ones, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_connections_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(garbage_only_costs_its_connection, setup, teardown),
-		cmocka_unit_test_setup_teardown(draining_answers_without_end_request, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_draining_answer_is_the_last_on_its_connection, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_drain_has_a_bound, setup, teardown),
 	};
 
