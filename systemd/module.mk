@@ -2,13 +2,13 @@
 unit_DATA = systemd/tavernd.service systemd/tavernd.socket systemd/tavernd-migrate.service
 sysusers_DATA = systemd/sysusers/tavernd.conf
 tmpfiles_DATA = systemd/tmpfiles/tavernd.conf
-nginxdir = $(sysconfdir)/tavernd
-nginx_DATA = nginx/nginx-routes.conf
+confdir = $(sysconfdir)/tavernd
+conf_DATA += nginx/nginx-routes.conf
 nginxsitedir = $(pkgdatadir)/nginx
 nginxsite_DATA = nginx/site/tavernd.conf
-CLEANFILES += $(unit_DATA) $(sysusers_DATA) $(tmpfiles_DATA) $(nginx_DATA) $(nginxsite_DATA)
+CLEANFILES += $(unit_DATA) $(sysusers_DATA) $(tmpfiles_DATA) $(conf_DATA) $(nginxsite_DATA)
 
-fill_in = $(AM_V_GEN)$(MKDIR_P) $(@D) && sed -e 's|@bindir[@]|$(bindir)|g' -e 's|@sysconfdir[@]|$(sysconfdir)|g' \
+fill_in = $(AM_V_GEN)$(MKDIR_P) $(@D) && sed -e 's|@bindir[@]|$(bindir)|g' -e 's|@sbindir[@]|$(sbindir)|g' -e 's|@sysconfdir[@]|$(sysconfdir)|g' \
 	-e 's|@docdir[@]|$(docdir)|g' -e 's|@webdir[@]|$(pkgdatadir)/web|g'
 systemd/tavernd.service: systemd/tavernd.service.in
 	$(fill_in) $(srcdir)/systemd/tavernd.service.in >$@

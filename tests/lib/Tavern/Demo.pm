@@ -17,9 +17,9 @@ sub new {
 	my $app = tempdir('demo-XXXXXX', DIR => $ENV{TAVERN_RUN} // '/tmp', CLEANUP => 1);
 
 	chmod 0755, $app;
-	mkdir "$app/bin";
-	copy("$tools/httpdemo", "$app/bin/tavernd") or croak "httpdemo: $!";
-	chmod 0755, "$app/bin/tavernd";
+	mkdir "$app/sbin";
+	copy("$tools/httpdemo", "$app/sbin/tavernd") or croak "httpdemo: $!";
+	chmod 0755, "$app/sbin/tavernd";
 	local $ENV{TAVERN_APP} = $app;
 	return $class->SUPER::new(mock => 0, %option);
 }

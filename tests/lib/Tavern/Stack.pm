@@ -147,7 +147,7 @@ sub configure {
 sub tavernctl { my $self = shift; return _output('bash', $stack, 'tavernctl', $self->{dir}, $self->{app}, @_) }
 
 # tavernd(ARG…), such as -t: (exit status, output).
-sub tavernd { my $self = shift; return _output("$self->{app}/bin/tavernd", @_, '-c', "$self->{dir}/tavernd.conf") }
+sub tavernd { my $self = shift; return _output("$self->{app}/sbin/tavernd", @_, '-c', "$self->{dir}/tavernd.conf") }
 
 sub alive {
 	my ($self, $name) = @_;
