@@ -35,14 +35,14 @@ $ENV{no_proxy} = $ENV{NO_PROXY} = '127.0.0.1,localhost';
 # new(OPTION => VALUE…) starts everything and returns when /health answers 200. Options:
 #   workers  worker processes (2)
 #   conf     { key => value } of tavernd.conf; undef takes a key out
-#   own_pg   a PostgreSQL of its own, for tests that end it (0)
+#   own_pg   a PostgreSQL of its own, for tests that end it (0); pg_settings [NAME=VALUE…] of it
 #   mock     the mock model server, and the settings that lead to it (1)
 #   mock_args  [ARG…] of mockllm; the default replies at once: -n 5 -i 1
 #   start    0 = only prepare; start() later
 sub new {
 	my ($class, %option) = @_;
 	my $self = bless {
-		workers => 2, mock => 1, start => 1, own_pg => 0, conf => {}, mock_args => ['-n', 5, '-i', 1], %option,
+		workers => 2, mock => 1, start => 1, own_pg => 0, pg_settings => [], conf => {}, mock_args => ['-n', 5, '-i', 1], %option,
 		pid => {}, lock => [],
 	}, $class;
 
@@ -51,7 +51,7 @@ sub new {
 	$self->{dir} = tempdir('tavern-XXXXXX', DIR => $ENV{TAVERN_RUN} // '/tmp');
 	push @stacks, $self;
 	_run('bash', $stack, 'dirs', $self->{dir});
-	$self->{port} = $self->_port;
+	$self->{port} = $self->free_port;
 	$self->_database;
 	$self->_mock if $self->{mock};
 	$self->configure;
@@ -72,7 +72,7 @@ sub start {
 	$self->start_postgres if $self->{own_pg} && !$self->{pid}{postgres};
 	$self->_spawn('tavernd', 'bash', $stack, 'tavernd', $self->{dir}, $self->{app});
 	$self->_spawn('nginx', 'bash', $stack, 'nginx', $self->{dir}) unless $self->{pid}{nginx};
-	$self->wait_for('the stack to answer', sub { $self->alive('tavernd') && $self->get('/health')->{status} == 200 }, 20)
+	$self->wait_for('the stack to answer', sub { $self->alive('tavernd') && $self->get('/health')->{status} == 200 }, $self->{start_seconds} // 20)
 		or croak "the stack does not start:\n" . $self->log('tavernd') . $self->log('nginx');
 	return $self;
 }
@@ -86,9 +86,9 @@ sub start_postgres {
 	my ($self) = @_;
 	my $bin;
 
-	$self->_spawn('postgres', 'bash', $stack, 'postgres', $self->{dir}, 'fsync=off');
+	$self->_spawn('postgres', 'bash', $stack, 'postgres', $self->{dir}, 'fsync=off', @{ $self->{pg_settings} });
 	$bin = $self->_pg_bin;
-	$self->wait_for('PostgreSQL', sub { system("$bin/pg_isready", '-q', '-h', $self->{pg_socket}) == 0 }, 30)
+	$self->wait_for('PostgreSQL', sub { system("$bin/pg_isready", '-q', '-h', $self->{pg_socket}, '-p', $self->{pg_port} // 5432) == 0 }, 30)
 		or croak "PostgreSQL does not start:\n" . $self->log('postgres');
 }
 
@@ -229,7 +229,7 @@ sub sql {
 	my $bin = $self->_pg_bin;
 	my @set = map { ('-v', "$_=$value{$_}") } sort keys %value;
 	my ($status, $out) = _output_of($text, "$bin/psql", '-X', '-q', '-A', '-t', '-F', "\x1f", '-v', 'ON_ERROR_STOP=1',
-		@set, '-h', $self->{pg_socket}, '-U', 'postgres', '-d', $self->{database}, '-f', '-');
+		@set, '-h', $self->{pg_socket}, '-p', $self->{pg_port} // 5432, '-U', 'postgres', '-d', $self->{database}, '-f', '-');
 	my @rows;
 
 	croak "sql: $out" if $status != 0;
@@ -266,15 +266,15 @@ sub _database {
 sub _mock {
 	my ($self) = @_;
 
-	$self->{mock_port} //= $self->_port;
+	$self->{mock_port} //= $self->free_port;
 	$self->_spawn('mock', 'setpriv', '--pdeathsig', 'KILL', "$self->{tools}/mockllm", '-l', "127.0.0.1:$self->{mock_port}",
 		@{ $self->{mock_args} });
 	$self->wait_for('the mock model', sub { IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $self->{mock_port}) })
 		or croak 'the mock model server does not start';
 }
 
-# A loopback port of ours: the lock keeps other tests away, the bind shows that nobody else has it.
-sub _port {
+# free_port(): a loopback port. The lock keeps other tests away while this object lives, the bind shows that nobody else has it.
+sub free_port {
 	my ($self) = @_;
 
 	while (defined(my $port = shift @ports)) {
