@@ -6,6 +6,8 @@
 static const char *const mode_names[PROMPT_MODE__COUNT] = { "compat_strict", "compat_plus", "native", "rearrange" };
 static const char *const type_names[PROMPT_TYPE__COUNT] = { "normal", "continue", "swipe", "regenerate", "impersonate", "quiet" };
 
+static void (*const builders[PROMPT_MODE__COUNT])(struct build *b) = { compat_build, compat_build, native_build, native_build };
+
 static bool
 name_find(const char *const *names, int n, struct str name, int *out)
 {
@@ -77,7 +79,7 @@ prompt_assemble(struct arena *a, const struct prompt_input *in, struct prompt **
 
 	budget_begin(b);
 	input_history(b);
-	compat_build(b);
+	builders[in->mode](b);
 	if (b->over || b->refused) {
 		p->error = "context_budget_exceeded";
 		p->error_text = "what must be sent does not fit into the model's context";
@@ -104,21 +106,39 @@ greeting_text(const struct prompt_card *c, int64_t choice)
 	return (size_t)i < c->ngreetings ? c->greetings[i] : STR("");
 }
 
+/* The state for a text outside of a prompt: names and a run, no chat. */
+static struct build *
+build_bare(struct arena *a, const struct prompt_input *in, size_t speaker)
+{
+	struct prompt_input *own = arena_copy(a, in, sizeof(*in));
+	struct build *b;
+
+	own->speaker = speaker;
+	own->nhistory = 0;
+	b = build_new(a, own);
+	input_history(b);
+	return b;
+}
+
+struct str
+prompt_expand(struct arena *a, const struct prompt_input *in, size_t member, struct str text, const struct macro_result **macros_out)
+{
+	struct build *b = build_bare(a, in, member);
+	struct str out = text_eval_raw(b, text);
+
+	*macros_out = macro_run_result(b->run);
+	return out;
+}
+
 struct str
 prompt_greeting(struct arena *a, const struct prompt_input *in, size_t member, int64_t choice, const struct macro_result **macros_out)
 {
-	struct prompt_input own = *in;
 	struct prompt_message m = { .role = PROMPT_ASSISTANT, .tokens = -1 };
-	struct build *b;
-	struct str text;
+	struct build *b = build_bare(a, in, member);
+	struct str text = member < in->ncards ? greeting_text(in->cards[member], choice) : STR("");
 
-	own.speaker = member;
-	own.nhistory = 0;
-	b = build_new(a, &own);
-	input_history(b);
-	m.text = member < in->ncards ? greeting_text(in->cards[member], choice) : STR("");
-	text = input_apply(b, &(struct told){ .m = &m, .role = PROMPT_ASSISTANT }, REGEX_PERSIST, m.text, NULL, NULL);
-	text = macro_eval(b->run, &(struct macro_piece){ .tpl = macro_compile(a, text, MACRO_AUTO) });
+	text = input_apply(b, &(struct told){ .m = &m, .role = PROMPT_ASSISTANT }, REGEX_PERSIST, text, NULL, NULL);
+	text = text_eval_raw(b, text);
 	*macros_out = macro_run_result(b->run);
 	return text;
 }
@@ -127,11 +147,7 @@ struct str
 prompt_reply(struct arena *a, const struct prompt_input *in, struct str reply, struct regex_trace *trace)
 {
 	struct prompt_message m = { .role = in->type == PROMPT_IMPERSONATE ? PROMPT_USER : PROMPT_ASSISTANT, .tokens = -1 };
-	struct prompt_input own = *in;
-	struct build *b;
+	struct build *b = build_bare(a, in, in->speaker);
 
-	own.nhistory = 0;
-	b = build_new(a, &own);
-	input_history(b);
 	return input_apply(b, &(struct told){ .m = &m, .role = m.role }, REGEX_PERSIST, reply, NULL, trace);
 }

@@ -114,7 +114,7 @@ prompt_card_compile(struct arena *a, const struct json *doc)
 
 	c->data = json_get(own, "data") ? json_get(own, "data") : own;
 	ext = json_get(c->data, "extensions");
-	macro_dialect_parse(json_get_str(ext, "macro_dialect"), &d);
+	macro_dialect_parse(json_get_str(ext, "conditional_dialect"), &d);
 	c->field[MF_CHAR] = (struct macro_source){ .text = loose_str(a, json_get(c->data, "name"), STR("")) };
 	for (size_t i = 0; i < COUNT(card_fields); i++)
 		c->field[card_fields[i].field] =
@@ -162,7 +162,7 @@ prompt_persona_compile(struct arena *a, const struct json *snapshot)
 	enum macro_dialect d = MACRO_AUTO;
 
 	data = json_get(own, "data") ? json_get(own, "data") : own;
-	macro_dialect_parse(json_get_str(json_get(data, "extensions"), "macro_dialect"), &d);
+	macro_dialect_parse(json_get_str(json_get(data, "extensions"), "conditional_dialect"), &d);
 	p->name = loose_str(a, json_get(data, "name"), STR_NULL);
 	for (size_t i = 0; i < COUNT(persona_fields); i++)
 		p->field[persona_fields[i].field] = source_read(a,

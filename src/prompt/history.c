@@ -233,3 +233,13 @@ history_section(struct build *b, struct lines *chat)
 	if (nudge.content.n > 0)
 		vec_push(b->a, &s->items.v, nudge);
 }
+
+void
+history_plain(struct build *b, struct lines *chat, struct items *out)
+{
+	struct items newest_first = { 0 };
+
+	take(b, chat, &newest_first);
+	for (size_t i = newest_first.v.n; i > 0; i--)
+		vec_push(b->a, &out->v, newest_first.v.v[i - 1]);
+}

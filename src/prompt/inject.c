@@ -9,10 +9,19 @@
 #define DEPTH_MAX 10000
 #define NOTE_ORDER 100 /* of everything that comes from outside the list */
 
+/*
+ * How texts of one depth and order follow each other, newest first, and what joins texts of one role: SillyTavern's way,
+ * and that of the native pipeline.
+ */
+static const struct {
+	int rank[3];
+	const char *between;
+} ways[] = { { { 0, 1, 2 }, "\n" }, { { 0, 2, 1 }, "\n\n" } };
+
 /* One text to put in. */
 struct put {
 	double depth, order;
-	int role;                   /* 0 system, 1 user, 2 assistant */
+	int role, rank;             /* 0 system, 1 user, 2 assistant; place among its neighbours */
 	int group;                  /* rows of the list first, then the rest by the order of their keys */
 	size_t seq;
 	struct str text;
@@ -27,10 +36,17 @@ role_number(struct str role)
 	return str_is(role, "system") ? 0 : str_is(role, "user") ? 1 : str_is(role, "assistant") ? 2 : -1;
 }
 
+static bool
+is_native(const struct build *b)
+{
+	return b->in->mode == PROMPT_NATIVE || b->in->mode == PROMPT_REARRANGE;
+}
+
 static void
 put_add(struct build *b, struct puts *p, struct put one)
 {
 	one.seq = p->v.n;
+	one.rank = one.role >= 0 ? ways[is_native(b)].rank[one.role] : 0;
 	if (one.role >= 0 && one.text.n > 0 && one.depth >= 0 && one.depth <= DEPTH_MAX && one.depth == (double)(int)one.depth)
 		vec_push(b->a, &p->v, one);
 }
@@ -105,8 +121,8 @@ put_compare(const void *x, const void *y)
 		return a->depth < b->depth ? -1 : 1;
 	if (a->order != b->order)
 		return a->order > b->order ? -1 : 1;
-	if (a->role != b->role)
-		return a->role < b->role ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
 	if (a->group != b->group)
 		return a->group < b->group ? -1 : 1;
 	return a->seq < b->seq ? -1 : a->seq > b->seq;
@@ -124,6 +140,7 @@ put_join(struct build *b, const struct puts *p, size_t *at)
 {
 	static const char *const roles[] = { "system", "user", "assistant" };
 	const struct put *first = &p->v.v[*at];
+	const char *between = ways[is_native(b)].between;
 	struct sb rows = sb_new(b->a), rest = sb_new(b->a), all = sb_new(b->a);
 	struct str head;
 
@@ -131,13 +148,13 @@ put_join(struct build *b, const struct puts *p, size_t *at)
 		struct sb *to = p->v.v[*at].group ? &rest : &rows;
 
 		if (to->n > 0)
-			sb_addc(to, '\n');
+			sb_adds(to, between);
 		sb_add(to, p->v.v[*at].text);
 	}
 	head = text_trim(sb_str(&rows));
 	sb_add(&all, head);
 	if (rows.n > 0 && rest.n > 0)
-		sb_addc(&all, '\n');
+		sb_adds(&all, between);
 	sb_add(&all, sb_str(&rest));
 	return (struct line){ .role = str_c(roles[first->role]), .content = sb_str(&all) };
 }

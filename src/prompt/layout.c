@@ -133,7 +133,7 @@ merge(struct build *b, struct items *list)
 	for (size_t i = 0; i < list->v.n; i++) {
 		struct item *it = &list->v.v[i], *last = out.v.n ? vec_last(&out.v) : NULL;
 
-		if (last && str_eq(last->role, it->role) && it->content.n > 0)
+		if (last && str_eq(last->role, it->role) && str_eq(last->name, it->name) && it->content.n > 0)
 			last->content = glue(b->a, last->content, "\n\n", it->content);
 		else
 			vec_push(b->a, &out.v, *it);
@@ -218,7 +218,9 @@ layout_render(struct build *b)
 	for (size_t i = 0; i < b->sections.n; i++)
 		flatten(b, &list, &b->sections.v[i].items);
 	flatten(b, &list, &b->control);
-	if (b->preset->squash)
+	if (b->in->mode == PROMPT_NATIVE || b->in->mode == PROMPT_REARRANGE)
+		merge(b, &list);
+	else if (b->preset->squash)
 		squash(b, &list);
 	layout_process(b, &list);
 	deliver_prefill(b, &list);

@@ -123,8 +123,8 @@ overrides(const struct build *b, const char *identifier, bool must_run)
 	return r && r->enabled && !r->forbid && (!must_run || order_runs(b, r));
 }
 
-static void
-depth_notes_make(struct build *b)
+void
+marker_depth_notes(struct build *b)
 {
 	for (size_t i = 0; i < b->in->ncards; i++) {
 		const struct prompt_card *c = b->in->cards[i];
@@ -137,8 +137,8 @@ depth_notes_make(struct build *b)
 }
 
 /* Is the author's note due? Counted in user messages (st-assembly 1.11). */
-static bool
-note_is_due(const struct build *b)
+bool
+marker_note_is_due(const struct build *b)
 {
 	int64_t users = 0, every = b->note_set.interval;
 
@@ -154,7 +154,7 @@ marker_fields(struct build *b)
 {
 	const struct preset_row *examples = order_row(b->preset, STR("dialogueExamples"));
 
-	b->note_due = note_is_due(b);
+	b->note_due = marker_note_is_due(b);
 	b->original = STR("\xef\xb7\x90o\xef\xb7\x91");
 	if (overrides(b, "main", false))
 		b->card_system = override_text(b, MF_SYSTEM);
@@ -169,7 +169,7 @@ marker_fields(struct build *b)
 								  field_text(b, MF_SCENARIO, "Scenario");
 	if (overrides(b, "jailbreak", true))
 		b->card_post_history = override_text(b, MF_POST_HISTORY);
-	depth_notes_make(b);
+	marker_depth_notes(b);
 }
 
 /* ---- formats and nudges ---- */
@@ -217,6 +217,14 @@ note_text(struct build *b)
 	return note;
 }
 
+struct str
+marker_note(struct build *b)
+{
+	struct str note = note_text(b);
+
+	return b->lore ? lore_note(b->a, b->lore, note) : note;
+}
+
 void
 marker_late(struct build *b)
 {
@@ -231,11 +239,8 @@ marker_late(struct build *b)
 	if (p && p->field[MF_PERSONA].text.n > 0 && p->place != PERSONA_NONE && (!at_note || b->note_due) &&
 	    (p->place != PERSONA_IN_PROMPT || !order_off(b, "personaDescription")))
 		b->persona = macro_run_field(b->run, NULL, MF_PERSONA);
-	if (b->note_due) {
-		b->note = note_text(b);
-		if (w)
-			b->note = lore_note(b->a, w, b->note);
-	}
+	if (b->note_due)
+		b->note = marker_note(b);
 	b->new_chat = text_eval(b, b->in->group ? b->preset->new_group_chat : b->preset->new_chat);
 	if (b->continued && !b->preset->continue_prefill)
 		b->continue_nudge = text_eval_with(b, b->preset->continue_nudge, STR("{{lastChatMessage}}"), text_trim(b->continued->text));

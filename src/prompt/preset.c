@@ -108,6 +108,7 @@ row_read(struct arena *a, struct preset_row *r, const struct json *def, enum mac
 	r->custom = json_type(system) == JSON_BOOL && !json_bool(system, true);
 	r->positioned = position != NULL;
 	r->in_chat = is_number(position) && json_double(position, 0) == 1;
+	r->in_chat_loose = loose_int(position, 0) == 1;
 	r->depth_said = depth != NULL;
 	r->depth_number = is_number(depth);
 	r->depth = loose_double(depth, 4);
@@ -271,7 +272,7 @@ prompt_preset_compile(struct arena *a, const struct json *doc)
 	enum macro_dialect d = MACRO_AUTO;
 
 	p->doc = doc ? json_copy(a, doc) : json_object(a);
-	macro_dialect_parse(json_get_str(p->doc, "macro_dialect"), &d);
+	macro_dialect_parse(json_get_str(p->doc, "conditional_dialect"), &d);
 	rows_read(a, p, d);
 	old_texts(a, p, d);
 	for (size_t i = 0; i < COUNT(texts); i++)
@@ -299,6 +300,12 @@ const struct regex_set *
 prompt_preset_scripts(const struct prompt_preset *p)
 {
 	return p->scripts;
+}
+
+struct str
+prompt_preset_postfix(const struct prompt_preset *p)
+{
+	return p->continue_postfix;
 }
 
 size_t

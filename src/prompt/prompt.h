@@ -33,6 +33,7 @@ struct prompt_preset *prompt_preset_compile(struct arena *a, const struct json *
 int64_t prompt_preset_context(const struct prompt_preset *p);   /* openai_max_context; 0 = not said */
 int64_t prompt_preset_reply(const struct prompt_preset *p);     /* openai_max_tokens; 0 = not said */
 const struct regex_set *prompt_preset_scripts(const struct prompt_preset *p); /* NULL = none */
+struct str prompt_preset_postfix(const struct prompt_preset *p); /* between a message and what goes on with it; " " if not said */
 size_t prompt_preset_bytes(const struct prompt_preset *p);      /* outside the arena */
 
 /* A character: fields with compiled templates, embedded book and scripts. doc: normalised card (card/card.h) or a session's snapshot. */
@@ -216,6 +217,9 @@ int prompt_assemble(struct arena *a, const struct prompt_input *in, struct promp
 
 /* Greetings of a new chat: the chosen one of a card (0 = first_mes), macros expanded as at the start of the chat; writes in *macros_out. */
 struct str prompt_greeting(struct arena *a, const struct prompt_input *in, size_t member, int64_t choice, const struct macro_result **macros_out);
+
+/* An author's text outside of a prompt, such as the greeting of an imported chat: macros expanded, writes in *macros_out. */
+struct str prompt_expand(struct arena *a, const struct prompt_input *in, size_t member, struct str text, const struct macro_result **macros_out);
 
 /* A model's reply through the persist rules: what is stored as text. `scripts` NULL = unchanged. */
 struct str prompt_reply(struct arena *a, const struct prompt_input *in, struct str reply, struct regex_trace *trace);

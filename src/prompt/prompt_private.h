@@ -28,6 +28,7 @@ struct preset_row {
 	bool enabled, marker, forbid;
 	bool custom;                /* system_prompt is exactly false: sent in the list (decisions 53) */
 	bool positioned, in_chat;   /* injection_position is said; is the number 1 */
+	bool in_chat_loose;         /* … is 1 in any spelling: native */
 	bool depth_said, depth_number;
 	double depth;
 	bool ordered;
@@ -241,6 +242,9 @@ struct str marker_role(struct str written); /* a role's name, also by number; ot
 void marker_fields(struct build *b);                    /* decisions 35 (2) */
 void marker_formats(struct build *b);                   /* (4) */
 void marker_late(struct build *b);                      /* (6) to (8) */
+void marker_depth_notes(struct build *b);
+bool marker_note_is_due(const struct build *b);
+struct str marker_note(struct build *b);                /* the author's note with persona and lore glued on */
 
 /* order.c: the prompt list */
 const struct preset_row *order_row(const struct prompt_preset *p, struct str identifier);
@@ -262,6 +266,7 @@ void inject_depth(struct build *b, struct lines *newest_first);
 void history_take_one(struct build *b, const struct line *l, struct items *out);
 void history_lines(struct build *b, struct lines *newest_first);
 void history_section(struct build *b, struct lines *newest_first);
+void history_plain(struct build *b, struct lines *newest_first, struct items *out); /* what fits, nothing around it */
 
 /* budget.c */
 void budget_begin(struct build *b);
@@ -277,6 +282,11 @@ void deliver_prefill(struct build *b, struct items *list);
 
 /* the modes */
 void compat_build(struct build *b);
+void native_build(struct build *b);
+struct str native_eval(struct build *b, struct text t);              /* with {{name:default}} */
+struct str native_block(struct build *b, const char *identifier);    /* a block of the engine, labelled */
+void native_note(struct build *b);
+void native_control(struct build *b);
 
 /* trace.c */
 void trace_fill(struct build *b);

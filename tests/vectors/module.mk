@@ -8,6 +8,7 @@ tests_vectors_run_SOURCES = tests/vectors/run.c \
 	tests/vectors/macros.c \
 	tests/vectors/providers.c \
 	tests/vectors/regex.c \
+	tests/vectors/st_real.c \
 	tests/vectors/tokens.c tests/vectors/tomori.c \
 	tests/vectors/worldbook.c
 vectors_libs = libllm.a libprompt.a liblore.a libmacro.a libregex.a libcard.a libtoken.a
