@@ -1,4 +1,5 @@
-# stmt.awk: sql/queries/*.sql -> stmt.def, one STMT(name, "text") a section.
+# stmt.awk: sql/queries/*.sql -> stmt.def, one STMT(name, guarded, "text") a section; guarded: the statement fails by
+# itself when no account is set.
 #
 #	-- name: session_get
 #	-- scope: system          (only where the text does not say account_no = acct())
@@ -22,12 +23,12 @@ function finish() {
 	sub(/;[ \t]*$/, "", text)
 	if (text == "")
 		bad("statement \"" name "\" has no text")
-	else if (!system_scope && flat !~ /account_no = acct\(\)/)
+	else if (scope == "" && flat !~ /account_no = acct\(\)/)
 		bad("statement \"" name "\" names neither account_no = acct() nor -- scope: system")
 	gsub(/\\/, "\\\\", text)
 	gsub(/"/, "\\\"", text)
 	gsub(/\n/, " \"\n\t\"", text)
-	printf "STMT(%s,\n\t\"%s\")\n", name, text
+	printf "STMT(%s, %s,\n\t\"%s\")\n", name, scope == "system" ? "false" : "true", text
 	name = ""
 }
 
@@ -37,7 +38,7 @@ FNR == 1 { finish() }
 	finish()
 	name = $3
 	text = flat = ""
-	system_scope = 0
+	scope = ""
 	if (name !~ /^[a-z][a-z0-9_]*$/)
 		bad("bad statement name \"" name "\"")
 	if (name in seen)
@@ -46,7 +47,7 @@ FNR == 1 { finish() }
 	next
 }
 
-/^-- scope: (system|insert)[ \t]*$/ { system_scope = 1; next }
+/^-- scope: (system|insert)[ \t]*$/ { scope = $3; next }
 /^-- scope:/ { bad("unknown scope"); next }
 /^[ \t]*--/ { next }
 /^[ \t]*$/ { next }

@@ -13,7 +13,7 @@
 #include "base/ctx.h"
 
 enum stmt_id {
-#define STMT(name, sql) STMT_##name,
+#define STMT(name, guarded, sql) STMT_##name,
 #include "db/stmt.def"
 #undef STMT
 	STMT__COUNT

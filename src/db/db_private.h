@@ -90,6 +90,7 @@ struct db {
 
 extern const char *const stmt_name[];
 extern const char *const stmt_sql[];
+extern const bool stmt_guarded[]; /* fails by itself when no account is set */
 
 /* pool.c */
 struct db_conn *conn_checkout(struct ctx *c, struct db *db, int wait_ms); /* NULL: recorded */

@@ -25,16 +25,18 @@ src/db/migrations.def: $(MIGRATION_FILES) $(top_srcdir)/scripts/migrations.awk
 EXTRA_DIST += tests/lib/with_pg.sh tests/golden/db tests/golden/schema.sql
 if HAVE_CMOCKA
 PG_TEST = tests/lib/pg.c tests/lib/pg.h
-check_PROGRAMS += db_migrate db_resource db_schema db_tx
-db_migrate_SOURCES = tests/unit/db_migrate.c $(PG_TEST)
-db_migrate_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
-db_schema_SOURCES = tests/unit/db_schema.c $(PG_TEST)
-db_schema_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
-db_resource_SOURCES = tests/unit/db_resource.c $(PG_TEST)
-db_resource_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
-db_tx_SOURCES = tests/unit/db_tx.c $(PG_TEST)
-db_tx_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/db_migrate.t tests/unit/db_resource.t tests/unit/db_schema.t tests/unit/db_tx.t
+tests_unit_db_migrate_t_SOURCES = tests/unit/db_migrate.c $(PG_TEST)
+tests_unit_db_migrate_t_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
+tests_unit_db_schema_t_SOURCES = tests/unit/db_schema.c $(PG_TEST)
+tests_unit_db_schema_t_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
+tests_unit_db_resource_t_SOURCES = tests/unit/db_resource.c $(PG_TEST)
+tests_unit_db_resource_t_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
+tests_unit_db_tx_t_SOURCES = tests/unit/db_tx.c $(PG_TEST)
+tests_unit_db_tx_t_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)
 
+script_tests += tests/lint/awk.t
+EXTRA_DIST += tests/lint/awk.t
 EXTRA_PROGRAMS += bench/db
 bench_db_SOURCES = bench/db.c $(PG_TEST)
 bench_db_LDADD = $(DB_LIBS) $(CMOCKA_LIBS)

@@ -20,6 +20,7 @@ bool field_nested(const struct field *f);
 bool field_shown(const struct field *f, bool list);
 bool field_stored(const struct field *f, enum field_mode mode);
 const char *field_column(const struct field *f);
+/* Is this a column of the table, as far as its fields and its guard tell? */
 bool resource_has(const struct resource *r, const char *column);
 
 /* Each appends the text of one verb of a resource, and to `p` what it takes (see resource_sql.c). */

@@ -4,13 +4,19 @@
 #include "db_private.h"
 
 const char *const stmt_name[] = {
-#define STMT(name, sql) #name,
+#define STMT(name, guarded, sql) #name,
 #include "db/stmt.def"
 #undef STMT
 };
 
 const char *const stmt_sql[] = {
-#define STMT(name, sql) sql,
+#define STMT(name, guarded, sql) sql,
+#include "db/stmt.def"
+#undef STMT
+};
+
+const bool stmt_guarded[] = {
+#define STMT(name, guarded, sql) guarded,
 #include "db/stmt.def"
 #undef STMT
 };

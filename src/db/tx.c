@@ -71,17 +71,17 @@ tx_entered(struct ctx *c, struct db_conn *k, struct rows *rs)
 
 /* Remembers whether all that was sent fails by itself when the account is not set. */
 static void
-note_guard(struct db_conn *k, const char *sql)
+note_guard(struct db_conn *k, bool guarded)
 {
-	if (k->mode == DB_WRITE && !k->known && !k->unguarded)
-		k->unguarded = strstr(sql, "acct()") == NULL;
+	if (!guarded && !k->known)
+		k->unguarded = true;
 }
 
 struct rows *
 db_send(struct ctx *c, enum stmt_id id, const struct param *params, size_t n)
 {
 	pipeline_begin(c, c->conn);
-	note_guard(c->conn, stmt_sql[id]);
+	note_guard(c->conn, stmt_guarded[id]);
 	return conn_send(c->conn, c, ITEM_QUERY, id, params, n);
 }
 
@@ -89,7 +89,7 @@ struct rows *
 db_send_text(struct ctx *c, const char *sql, const struct param *params, size_t n)
 {
 	pipeline_begin(c, c->conn);
-	note_guard(c->conn, sql);
+	note_guard(c->conn, strstr(sql, "acct()") != NULL);
 	return conn_send_text(c->conn, c, sql, params, n);
 }
 
@@ -119,7 +119,7 @@ unit_commit(struct ctx *c, struct db_conn *k)
 		conn_sync(k);
 		return k->unit == UNIT_FINE ? 0 : -1;
 	}
-	if (k->unguarded && !k->known) {
+	if (k->mode == DB_WRITE && k->unguarded && !k->known) {
 		conn_sync(k); /* who asks must be known before this can be committed */
 		if (k->unit != UNIT_FINE)
 			return -1;
