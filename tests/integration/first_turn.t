@@ -14,6 +14,8 @@ my $s = Tavern::Stack->new;
 
 sub data { my ($name) = @_; open my $f, '<:raw', "$FindBin::Bin/../data/$name.json" or die $!; local $/; return $json->decode(<$f>) }
 
+sub one { scalar $s->sql(@_) }
+
 # ---- imports ----
 
 my %id;
@@ -109,10 +111,10 @@ unlike $all, qr/summary/, 'and no summary';
 
 # ---- dry run writes nothing and equals what is sent ----
 
-my $before = $s->sql('SELECT count(*) FROM tavern.message') . $s->sql('SELECT count(*) FROM tavern.run');
+my $before = one('SELECT count(*) FROM tavern.message') . one('SELECT count(*) FROM tavern.run');
 my $dry = $s->post("/sessions/$session->{id}/respond/dry-run", { message => 'Once more.' });
 is $dry->{status}, 200, 'dry run' or diag $dry->{raw};
-is $s->sql('SELECT count(*) FROM tavern.message') . $s->sql('SELECT count(*) FROM tavern.run'), $before, 'dry run writes nothing';
+is one('SELECT count(*) FROM tavern.message') . one('SELECT count(*) FROM tavern.run'), $before, 'dry run writes nothing';
 $s->post("/sessions/$session->{id}/respond", { message => 'Once more.' });
 is_deeply [map { [$_->{role}, $_->{content}] } @{ $dry->{json}{data}{messages} }],
 	[map { [$_->{role}, $_->{content}] } @{ $s->mock_last->{messages} }], 'dry run shows exactly what the turn sends';

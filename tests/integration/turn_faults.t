@@ -18,6 +18,8 @@ sub floors { my ($id) = @_; return @{ $s->get("/floors?session_id=$id&sort_by=fl
 sub model { my ($id, $model) = @_; $s->patch("/sessions/$id", { model_name => $model }) }
 sub settled { my ($id) = @_; return !$s->get("/sessions/$id/active-run")->{json}{data}{active_run}{busy} }
 
+sub one { scalar $s->sql(@_) }
+
 # ---- the model server ----
 
 for my $case (['err=500', 502, 'upstream_error', 500], ['err=429', 502, 'upstream_error', 429], ['err=401', 502, 'upstream_error', 401]) {
@@ -44,7 +46,7 @@ for my $case (['err=500', 502, 'upstream_error', 500], ['err=429', 502, 'upstrea
 	my @events = $s->stream('POST', "/sessions/$id/respond/stream", { message => 'Hi.' })->rest;
 	is $events[-1]{event}, 'error', 'stream cut by the model: error event';
 	is((floors($id))[0]{state}, 'failed', 'stream cut by the model: floor failed');
-	my $text = $s->sql("SELECT content FROM tavern.message m JOIN tavern.page p ON p.no = m.page_no WHERE p.state = 'failed' ORDER BY m.no DESC LIMIT 1");
+	my $text = one("SELECT content FROM tavern.message m JOIN tavern.page p ON p.no = m.page_no WHERE p.state = 'failed' ORDER BY m.no DESC LIMIT 1");
 	ok length $text > 20, 'stream cut by the model: what was said is kept';
 }
 {
@@ -63,10 +65,10 @@ for my $case (['err=500', 502, 'upstream_error', 500], ['err=429', 502, 'upstrea
 	my $stream = $s->stream('POST', "/sessions/$id/respond/stream", { message => 'Hi.' });
 	$stream->next until (grep { $_->{event} eq 'chunk' } $stream->next // { event => 'chunk' });
 	$stream->close;
-	$s->wait_for(sub { settled($id) }, 5);
+	$s->wait_for('it', sub { settled($id) }, 5);
 	is((floors($id))[0]{state}, 'failed', 'client leaves: floor failed');
 	is $s->get("/floors/" . (floors($id))[0]{id} . '/run')->{json}{data}{run}{status}, 'cancelled', 'client leaves: run cancelled';
-	$s->wait_for(sub { $s->mock_stats->{active} == 0 }, 5);
+	$s->wait_for('it', sub { $s->mock_stats->{active} == 0 }, 5);
 	is $s->mock_stats->{active}, 0, 'client leaves: the model call is over';
 }
 
@@ -85,7 +87,7 @@ for my $case (['err=500', 502, 'upstream_error', 500], ['err=429', 502, 'upstrea
 	is $r->{status}, 429, 'fourth turn of the account: 429' or diag $r->{raw};
 	ok $r->{headers}{'retry-after'}, '429: Retry-After';
 	$_->close for $stream, @others;
-	$s->wait_for(sub { $s->sql("SELECT count(*) FROM tavern.run WHERE state = 'running'") == 0 }, 10);
+	$s->wait_for('it', sub { one("SELECT count(*) FROM tavern.run WHERE state = 'running'") == 0 }, 10);
 }
 
 # ---- a worker ----
@@ -97,12 +99,12 @@ for my $case (['err=500', 502, 'upstream_error', 500], ['err=429', 502, 'upstrea
 	while (my $e = $stream->next(10)) { last if $e->{event} eq 'chunk' && ++$chunks > 80 }
 	my %before = map { $_ => 1 } $s->workers;
 	kill 'KILL', $_ for keys %before;
-	ok $s->wait_for(sub { my @w = grep { !$before{$_} } $s->workers; @w == keys %before && $s->get('/health')->{status} == 200 }, 15), 'workers killed: new ones serve';
-	ok $s->wait_for(sub { settled($id) }, 15), 'worker killed: its run is swept';
+	ok $s->wait_for('it', sub { my @w = grep { !$before{$_} } $s->workers; @w == keys %before && $s->get('/health')->{status} == 200 }, 15), 'workers killed: new ones serve';
+	ok $s->wait_for('it', sub { settled($id) }, 15), 'worker killed: its run is swept';
 	my ($floor) = floors($id);
 	is $floor->{state}, 'failed', 'worker killed: floor failed';
 	is $s->get("/floors/$floor->{id}/run")->{json}{data}{run}{error}{code}, 'worker_lost', 'worker killed: the run says why';
-	ok length $s->sql("SELECT content FROM tavern.message m JOIN tavern.page p ON p.no = m.page_no WHERE p.state = 'failed' ORDER BY m.no DESC LIMIT 1") > 20,
+	ok length one("SELECT content FROM tavern.message m JOIN tavern.page p ON p.no = m.page_no WHERE p.state = 'failed' ORDER BY m.no DESC LIMIT 1") > 20,
 		'worker killed: what was said is kept';
 	model($id, 'm');
 	is turn($id)->{status}, 200, 'worker killed: the branch goes on';
@@ -117,13 +119,13 @@ for my $case (['err=500', 502, 'upstream_error', 500], ['err=429', 502, 'upstrea
 	$s->kill_postgres;
 	my @rest = $stream->rest;
 	is $rest[-1]{event}, 'error', 'database killed in mid-stream: error event';
-	ok $s->wait_for(sub { $s->get('/health')->{status} == 503 }, 5), 'database killed: /health says so';
+	ok $s->wait_for('it', sub { $s->get('/health')->{status} == 503 }, 5), 'database killed: /health says so';
 	my $r = $s->get('/sessions');
 	is $r->{status}, 503, 'database killed: 503';
 	ok $r->{headers}{'retry-after'}, 'database killed: Retry-After';
 	$s->start_postgres;
-	ok $s->wait_for(sub { $s->get('/health')->{status} == 200 }, 15), 'database back: /health recovers by itself';
-	ok $s->wait_for(sub { settled($id) }, 15), 'database back: the run is swept';
+	ok $s->wait_for('it', sub { $s->get('/health')->{status} == 200 }, 15), 'database back: /health recovers by itself';
+	ok $s->wait_for('it', sub { settled($id) }, 15), 'database back: the run is swept';
 	is((floors($id))[0]{state}, 'failed', 'database back: floor failed');
 	model($id, 'm');
 	is turn($id)->{status}, 200, 'database back: the branch goes on';
@@ -142,10 +144,10 @@ for my $case (['err=500', 502, 'upstream_error', 500], ['err=429', 502, 'upstrea
 
 # ---- invariants ----
 
-is $s->sql("SELECT count(*) FROM tavern.floor f WHERE state = 'generating' AND NOT EXISTS (SELECT FROM tavern.run r WHERE r.floor_no = f.no AND r.state = 'running')"), 0,
+is one("SELECT count(*) FROM tavern.floor f WHERE state = 'generating' AND NOT EXISTS (SELECT FROM tavern.run r WHERE r.floor_no = f.no AND r.state = 'running')"), 0,
 	'no floor generates without a run';
-is $s->sql("SELECT count(*) FROM tavern.floor f WHERE state = 'committed' AND NOT EXISTS (SELECT FROM tavern.page p WHERE p.floor_no = f.no AND p.kind = 'output' AND p.active)"), 0,
+is one("SELECT count(*) FROM tavern.floor f WHERE state = 'committed' AND NOT EXISTS (SELECT FROM tavern.page p WHERE p.floor_no = f.no AND p.kind = 'output' AND p.active)"), 0,
 	'every committed floor has an active reply';
-is $s->sql('SELECT count(*) FROM tavern.run_text t JOIN tavern.run r ON r.no = t.run_no WHERE r.state <> \'running\''), 0, 'no text of ended runs is left';
+is one('SELECT count(*) FROM tavern.run_text t JOIN tavern.run r ON r.no = t.run_no WHERE r.state <> \'running\''), 0, 'no text of ended runs is left';
 
 done_testing;
