@@ -37,3 +37,7 @@ CREATE TABLE tavern.api_key (
 	PRIMARY KEY (account_no, no),
 	UNIQUE (account_no, id)
 );
+
+-- The first account: what everything belongs to until there are others.
+INSERT INTO tavern.account (id, name, role, is_default, created_at, updated_at)
+VALUES ('default-admin', 'Administrator', 'admin', true, tavern.now_ms(), tavern.now_ms());
