@@ -1,6 +1,6 @@
 noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
-	src/base/arena.c src/base/arena.h src/base/conf.c src/base/conf.h src/base/ctx.h \
+	src/base/arena.c src/base/arena.h src/base/conf.c src/base/conf.h src/base/ctx.h src/base/digest.c src/base/digest.h \
 	src/base/err.c src/base/err.h src/base/field.c src/base/field.h src/base/field_private.h \
 	src/base/field_schema.c src/base/file.c src/base/file.h src/base/id.c src/base/id.h \
 	src/base/json.c src/base/json.h \

@@ -37,11 +37,11 @@ answer_begin(struct answer *an, struct arena *keep, struct arena *tmp, const str
 }
 
 void
-answer_head(struct answer *an, const struct answer_head *head)
+answer_begin_head(struct answer *an, const struct answer_begin_head *head)
 {
 	struct str type = str_trim(str_sub(head->content_type, 0, str_chr(head->content_type, ';', 0)));
 
-	an->head = (struct answer_head){ .status = head->status,
+	an->head = (struct answer_begin_head){ .status = head->status,
 		.now = head->now,
 		.content_type = arena_str(an->a, head->content_type),
 		.retry_after = arena_str(an->a, head->retry_after),

@@ -17,7 +17,7 @@ enum answer_channel { CH_CONTENT, CH_REASONING, CH__COUNT };
 enum answer_mode { ANSWER_SSE, ANSWER_WHOLE, ANSWER_ERROR };
 
 /* The head of the server's answer; absent headers are absent slices. */
-struct answer_head {
+struct answer_begin_head {
 	int status;
 	struct str content_type, retry_after, retry_after_ms, should_retry;
 	int64_t now;                    /* ms since 1970, for a retry-after that is a date */
@@ -50,7 +50,7 @@ struct detail_slot {
 struct answer {
 	struct arena *a, *tmp;          /* what is kept; what is needed for one event */
 	struct answer_opts opts;
-	struct answer_head head;
+	struct answer_begin_head head;
 	enum answer_mode mode;
 	struct sse_in sse;
 	struct sb body;                 /* of a whole answer or an error */
@@ -70,7 +70,7 @@ struct answer {
 
 void answer_begin(struct answer *an, struct arena *keep, struct arena *tmp, const struct answer_opts *opts);
 /* The status line and headers are known. Strings of `head` are copied. */
-void answer_head(struct answer *an, const struct answer_head *head);
+void answer_begin_head(struct answer *an, const struct answer_begin_head *head);
 /* Takes bytes; false: enough, the connection may be closed (terminal event, error, limit). */
 bool answer_feed(struct answer *an, struct str bytes);
 /* No more bytes. */

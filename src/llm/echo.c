@@ -89,9 +89,9 @@ on_tick(void *arg)
 void
 echo_start(struct llm_call *call)
 {
-	struct answer_head head = { .status = 200, .content_type = STR("text/event-stream") };
+	struct answer_begin_head head = { .status = 200, .content_type = STR("text/event-stream") };
 
-	answer_head(&call->an, &head);
+	answer_begin_head(&call->an, &head);
 	if (call->echo_at > 0) {
 		say(call, call->echo, true);
 		call_deliver(call);

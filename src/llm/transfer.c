@@ -165,7 +165,7 @@ body_drop(struct llm_call *call)
 static void
 head_take(struct llm_call *call)
 {
-	struct answer_head head = { .content_type = header(call->easy, "content-type"),
+	struct answer_begin_head head = { .content_type = header(call->easy, "content-type"),
 		.retry_after = header(call->easy, "retry-after"),
 		.retry_after_ms = header(call->easy, "retry-after-ms"),
 		.should_retry = header(call->easy, "x-should-retry"),
@@ -179,7 +179,7 @@ head_take(struct llm_call *call)
 		return;
 	call->headed = true;
 	head.status = (int)status;
-	answer_head(&call->an, &head);
+	answer_begin_head(&call->an, &head);
 	body_drop(call);
 }
 

@@ -169,7 +169,7 @@ http_date(struct str s)
 }
 
 int64_t
-upstream_retry_after(const struct answer_head *h)
+upstream_retry_after(const struct answer_begin_head *h)
 {
 	int64_t ms, date;
 	double told;
@@ -362,7 +362,7 @@ kind_find(struct arena *a, int status, const struct parts *p, int64_t *delay)
 }
 
 static struct llm_error
-error_make(struct arena *a, const struct answer_head *h, int shown, int status, const struct parts *p)
+error_make(struct arena *a, const struct answer_begin_head *h, int shown, int status, const struct parts *p)
 {
 	struct llm_error e = { .status = shown, .retry_after_ms = upstream_retry_after(h) };
 	struct str message = str_sub(p->message, 0, LIM_UPSTREAM_ERROR);
@@ -383,7 +383,7 @@ error_make(struct arena *a, const struct answer_head *h, int shown, int status, 
 }
 
 struct llm_error
-upstream_error_json(struct arena *a, const struct answer_head *h, int status, const struct json *body)
+upstream_error_json(struct arena *a, const struct answer_begin_head *h, int status, const struct json *body)
 {
 	struct parts p = { .message = STR("") };
 	int told;
@@ -395,7 +395,7 @@ upstream_error_json(struct arena *a, const struct answer_head *h, int status, co
 }
 
 struct llm_error
-upstream_error_body(struct arena *a, const struct answer_head *h, struct str body)
+upstream_error_body(struct arena *a, const struct answer_begin_head *h, struct str body)
 {
 	struct parts p = { .message = STR("") };
 	struct json_error bad;

@@ -8,12 +8,12 @@
 #include "llm/answer.h"
 
 /* An answer with status 300 or more. The strings of the result live in a. */
-struct llm_error upstream_error_body(struct arena *a, const struct answer_head *head, struct str body);
+struct llm_error upstream_error_body(struct arena *a, const struct answer_begin_head *head, struct str body);
 /* An error object inside a 200: status is what the record shows (0 inside a stream). */
-struct llm_error upstream_error_json(struct arena *a, const struct answer_head *head, int status, const struct json *body);
+struct llm_error upstream_error_json(struct arena *a, const struct answer_begin_head *head, int status, const struct json *body);
 /* By kind; codes that differ from their kind are named in the table. */
 bool upstream_retryable(enum llm_error_kind kind, const char *code);
 /* Milliseconds to wait by the headers, -1 = not told. */
-int64_t upstream_retry_after(const struct answer_head *head);
+int64_t upstream_retry_after(const struct answer_begin_head *head);
 
 #endif

@@ -181,7 +181,7 @@ turn_assemble(struct turn *t)
 	prompt_assemble(t->c->a, &t->in, &t->prompt);
 	if (t->prompt->error)
 		return fail(t->c, ERR_INVALID, t->prompt->error, "%s", t->prompt->error_text ? t->prompt->error_text : "the prompt cannot be built");
-	t->llm.stream = t->q.stream;
+	t->llm.stream = t->q.stream || json_get_bool(json_get(t->q.body, "generation_params"), "stream", false);
 	params_settle(t);
 	messages_settle(t);
 	return 0;

@@ -18,12 +18,12 @@ read_answer(struct arena *a, struct arena *tmp, unsigned how, struct str body, s
 		.think = (how & 8) == 0,
 		.think_open = (how & 16) != 0,
 		.text_max = 1 << 16 };
-	struct answer_head head = { .status = how & 32 ? 500 : 200, .content_type = types[how & 3] };
+	struct answer_begin_head head = { .status = how & 32 ? 500 : 200, .content_type = types[how & 3] };
 	struct llm_result r = { .truncated = false };
 	struct answer an;
 
 	answer_begin(&an, a, tmp, &opts);
-	answer_head(&an, &head);
+	answer_begin_head(&an, &head);
 	for (size_t at = 0; at < body.n && answer_feed(&an, str_sub(body, at, at + step)); at += step)
 		;
 	answer_end(&an);

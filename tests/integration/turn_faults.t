@@ -37,7 +37,7 @@ for my $case (['err=500', 502, 'upstream_error', 500], ['err=429', 502, 'upstrea
 }
 {
 	my $id = session(model_name => 'm?f=10000');
-	my $r = turn($id);
+	my $r = turn($id, generation_params => { stream => JSON::PP::true });
 	is $r->{status}, 504, 'silent model: 504';
 	is((floors($id))[0]{state}, 'failed', 'silent model: floor failed');
 }

@@ -16,7 +16,7 @@
 struct env {
 	struct arena *a, *tmp;
 	struct answer_opts opts;
-	struct answer_head head;
+	struct answer_begin_head head;
 };
 
 static int
@@ -50,7 +50,7 @@ read_answer(struct env *e, const char *text)
 	struct answer an;
 
 	answer_begin(&an, e->a, e->tmp, &e->opts);
-	answer_head(&an, &e->head);
+	answer_begin_head(&an, &e->head);
 	answer_feed(&an, str_c(text));
 	answer_end(&an);
 	answer_result(&an, e->a, &r);
@@ -242,7 +242,7 @@ no_key_in_errors(void **state)
 	struct env *e = *state;
 	struct llm_result r;
 
-	e->head = (struct answer_head){ .status = 401, .content_type = STR("application/json") };
+	e->head = (struct answer_begin_head){ .status = 401, .content_type = STR("application/json") };
 	e->opts.secret = STR("sk-very-secret-key");
 	r = read_answer(
 	    e, "{\"error\":{\"message\":\"bad key sk-very-secret-key, sk-very-secret-key.\",\"code\":null}}");
@@ -253,7 +253,7 @@ no_key_in_errors(void **state)
 static struct llm_error
 refusal(struct env *e, int status, const char *retry_after, const char *body)
 {
-	struct answer_head head = {
+	struct answer_begin_head head = {
 		.status = status, .retry_after = str_c(retry_after), .now = 1445412420000
 	};
 

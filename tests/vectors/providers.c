@@ -84,7 +84,7 @@ read_answer(struct arena *a, const struct json *case_, struct str body, size_t f
 		.think = json_type(think) != JSON_BOOL || json_bool(think, true),
 		.think_open = json_get_bool(think, "start_open", false),
 		.sink = { .text = on_text, .retract = on_retract, .arg = &heard } };
-	struct answer_head head = { .status = (int)json_get_int(http, "status", 0),
+	struct answer_begin_head head = { .status = (int)json_get_int(http, "status", 0),
 		.content_type = json_get_str(headers, "content-type"),
 		.retry_after = json_get_str(headers, "retry-after"),
 		.retry_after_ms = json_get_str(headers, "retry-after-ms"),
@@ -92,7 +92,7 @@ read_answer(struct arena *a, const struct json *case_, struct str body, size_t f
 	struct answer an;
 
 	answer_begin(&an, a, tmp, &opts);
-	answer_head(&an, &head);
+	answer_begin_head(&an, &head);
 	for (size_t at = 0, n = first; at < body.n; at += n, n = step)
 		if (!answer_feed(&an, str_sub(body, at, at + n)))
 			break;
