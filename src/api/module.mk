@@ -7,7 +7,7 @@ libapi_a_SOURCES = \
 	src/api/wire_pages.c src/api/wire_turn.c src/api/worldbooks.c
 
 # The server: everything, in link order (highest layer first).
-bin_PROGRAMS += tavernd
+sbin_PROGRAMS += tavernd
 tavernd_SOURCES = src/tavernd.c
 tavernd_LDADD = libdaemon.a libapi.a libturn.a libprompt.a libcard.a liblore.a libregex.a libmacro.a libtoken.a libauth.a \
 	libllm.a libhttp.a libstream.a libloop.a libstore.a libdb.a $(BASE_LIBS) $(FCGI_LIBS) $(CURL_LIBS) $(PCRE2_LIBS) \
