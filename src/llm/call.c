@@ -466,12 +466,26 @@ llm_cancel(struct llm_call *call, const char *why)
 	loop_post(call->m->loop, on_cancel, call);
 }
 
+/* Checks the URL, with private addresses allowed if it is the operator's own. */
+static void
+fetch_open(struct llm_call *call, struct ctx *c, const struct llm_source *from)
+{
+	struct llm_conf conf = call->m->conf;
+
+	conf.allow_private |= from->own;
+	if (from->bearer && !header_safe(from->bearer))
+		fail(c, ERR_INVALID, "invalid_params", "the token has characters that no header may have");
+	else if (target_open(c, &conf, from->url, "", &call->target) == 0 && from->bearer)
+		header_add(call, arena_printf(call->a, "Authorization: Bearer %s", from->bearer));
+	call->target.listed |= from->own;
+}
+
 int
-llm_fetch(struct llm *m, struct ctx *c, const char *url, const char *bearer, size_t max, struct str *body_out)
+llm_fetch(struct llm *m, struct ctx *c, const struct llm_source *from, size_t max, struct str *body_out)
 {
 	struct llm_call *call = call_create(m, c, CALL_FETCH);
 	struct ctx prepared = { .a = call->a, .now = c->now, .rid = c->rid };
-	struct llm_request q = { .api_key = bearer };
+	struct llm_request q = { .api_key = from->bearer };
 	struct llm_result r = { .truncated = false };
 
 	answer_prepare(call, &q, dialect_find("chat_completions"));
@@ -479,11 +493,7 @@ llm_fetch(struct llm *m, struct ctx *c, const char *url, const char *bearer, siz
 	call->fetch_max = max;
 	call->limit_total = m->conf.total_ms > 0 ? call->began + m->conf.total_ms : 0;
 	call->idle_ms = m->conf.idle_ms;
-	if (bearer && !header_safe(bearer))
-		fail(&prepared, ERR_INVALID, "invalid_params",
-		    "the token has characters that no header may have");
-	else if (target_open(&prepared, &m->conf, url, "", &call->target) == 0 && bearer)
-		header_add(call, arena_printf(call->a, "Authorization: Bearer %s", bearer));
+	fetch_open(call, &prepared, from);
 	launch(call, &prepared);
 	sleep_until_ended(call);
 	if (settle(call, &r) < 0) {

@@ -144,10 +144,15 @@ struct json *llm_body(struct arena *a, const struct llm_request *q, struct llm_w
 /* Checks a base URL's form and, resolving it, every address; -1 records ERR_INVALID `ssrf_blocked` or `invalid_url`. */
 int llm_check_url(struct ctx *c, const struct llm_conf *conf, const char *url);
 
+struct llm_source {
+	const char *url;
+	const char *bearer;  /* NULL = none */
+	bool own;            /* named by the operator: private addresses are allowed */
+};
 /*
- * One GET over the same loop and address rules (JWKS, model lists); bearer may be NULL. The body goes to *body_out in
+ * One GET over the same loop and address rules (JWKS, model lists); the body goes to *body_out in
  * c's arena; more than max bytes, a status other than 200 or a redirect is ERR_UPSTREAM.
  */
-int llm_fetch(struct llm *m, struct ctx *c, const char *url, const char *bearer, size_t max, struct str *body_out);
+int llm_fetch(struct llm *m, struct ctx *c, const struct llm_source *from, size_t max, struct str *body_out);
 
 #endif

@@ -711,19 +711,47 @@ fetch(void **state)
 	struct str body;
 
 	start(e, script);
-	assert_int_equal(llm_fetch(e->m, &e->c, e->url, "tok", 5, &body), 0);
+	assert_int_equal(
+	    llm_fetch(e->m, &e->c, &(struct llm_source){ .url = e->url, .bearer = "tok" }, 5, &body), 0);
 	assert_true(str_is(body, "k\xff"
 				 "eys"));
 	assert_non_null(strstr(e->request, "GET /v1/ HTTP/1.1\r\n"));
 	assert_non_null(strstr(e->request, "\r\nAuthorization: Bearer tok\r\n"));
-	assert_int_equal(llm_fetch(e->m, &e->c, e->url, NULL, 4, &body), -1);
+	assert_int_equal(
+	    llm_fetch(e->m, &e->c, &(struct llm_source){ .url = e->url, .bearer = NULL }, 4, &body), -1);
 	check_failed(e, ERR_UPSTREAM, "upstream_error", "answer_too_large");
 	err_clear(&e->c);
 	e->script = missing;
-	assert_int_equal(llm_fetch(e->m, &e->c, e->url, NULL, 100, &body), -1);
+	assert_int_equal(
+	    llm_fetch(e->m, &e->c, &(struct llm_source){ .url = e->url, .bearer = NULL }, 100, &body), -1);
 	check_failed(e, ERR_UPSTREAM, "upstream_error", "\"status\":404");
 	err_clear(&e->c);
-	assert_int_equal(llm_fetch(e->m, &e->c, "ftp://127.0.0.1/", NULL, 100, &body), -1);
+	assert_int_equal(llm_fetch(e->m, &e->c,
+			     &(struct llm_source){ .url = "ftp://127.0.0.1/", .bearer = NULL }, 100, &body),
+	    -1);
+	check_failed(e, ERR_INVALID, "ssrf_blocked", NULL);
+}
+
+static void
+fetch_of_the_operators_own(void **state)
+{
+	static const struct piece script[] = { { 0, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nkeys", 0 },
+		{ 0, NULL, 0 } };
+	struct env *e = *state;
+	struct str body;
+
+	e->conf.allow_private = false;
+	start(e, script);
+	assert_int_equal(llm_fetch(e->m, &e->c, &(struct llm_source){ .url = e->url }, 100, &body), -1);
+	check_failed(e, ERR_INVALID, "ssrf_blocked", NULL);
+	err_clear(&e->c);
+	assert_int_equal(
+	    llm_fetch(e->m, &e->c, &(struct llm_source){ .url = e->url, .own = true }, 100, &body), 0);
+	assert_true(str_is(body, "keys"));
+	assert_int_equal(
+	    llm_fetch(e->m, &e->c, &(struct llm_source){ .url = "http://169.254.169.254/", .own = true }, 100,
+		&body),
+	    -1);
 	check_failed(e, ERR_INVALID, "ssrf_blocked", NULL);
 }
 
@@ -806,6 +834,7 @@ main(void)
 		TEST(echo),
 		TEST(echo_cancelled),
 		TEST(fetch),
+		TEST(fetch_of_the_operators_own),
 		TEST(destroyed_under_calls),
 	};
 
