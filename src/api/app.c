@@ -63,6 +63,13 @@ turn_runner(struct app *app)
 	return turns_create(app->arena, &conf);
 }
 
+/* The key set of jwt_jwks_url: the operator named it, so it may lie in a private network. */
+static int
+fetch_keys(void *llm, struct ctx *c, const char *url, size_t max, struct str *out)
+{
+	return llm_fetch(llm, c, &(struct llm_source){ .url = url, .own = true }, max, out);
+}
+
 static struct auth *
 auth_of_settings(struct app *app)
 {
@@ -81,7 +88,9 @@ auth_of_settings(struct app *app)
 		.jwt_issuer = s->jwt_issuer,
 		.jwt_audience = s->jwt_audience,
 		.jwt_account_claim = s->jwt_account_claim,
-		.jwt_leeway = s->jwt_leeway };
+		.jwt_leeway = s->jwt_leeway,
+		.fetch = fetch_keys,
+		.fetch_arg = app->llm };
 	struct auth *auth = auth_create(app->arena, &conf, &why);
 
 	if (auth == NULL)

@@ -22,6 +22,9 @@ struct auth_conf {
 	const char *jwt_secret, *jwt_public_key_file, *jwt_jwks_file, *jwt_jwks_url;
 	const char *jwt_issuer, *jwt_audience, *jwt_account_claim;
 	int64_t jwt_leeway;            /* ms */
+	/* Fetches jwt_jwks_url, at most max bytes; 0, or -1 with the error in c. NULL where there is no network. */
+	int (*fetch)(void *arg, struct ctx *c, const char *url, size_t max, struct str *out);
+	void *fetch_arg;
 };
 
 /* What a request sent; absent slices = nothing. Addresses as text without port; "unix:" counts as loopback. */
@@ -38,11 +41,13 @@ struct auth *auth_create(struct arena *a, const struct auth_conf *conf, const ch
 
 /*
  * Sets c->cred, or records exactly: nothing sent ERR_UNAUTHENTICATED auth_required; wrong key ERR_FORBIDDEN
- * auth_invalid_credentials; bad or expired token ERR_FORBIDDEN auth_invalid_token; auth off from elsewhere ERR_FORBIDDEN
- * auth_off_remote. That the account exists and is active is found out by entering it (db/tx.c).
+ * auth_invalid_credentials; bad or expired token ERR_FORBIDDEN auth_invalid_token (ERR_UNAVAILABLE while the keys at
+ * jwt_jwks_url have never been had); auth off from elsewhere ERR_FORBIDDEN auth_off_remote. That the account exists and is active is found out by entering it (db/tx.c).
  */
 int auth_credential(struct auth *auth, struct ctx *c, const struct auth_input *in);
 
+/* A new API key "tvk_PREFIX_RANDOM"; *prefix_out is the part that may be shown. Only its hash is stored. */
+struct str auth_key_new(struct arena *a, struct str *prefix_out);
 /* hex(HMAC-SHA256(pepper, key)): what api_key.hash holds. */
 struct str auth_key_hash(struct arena *a, const char *pepper, struct str key);
 
