@@ -52,16 +52,16 @@ source_read(struct arena *a, const struct json *o, const char *keys, enum macro_
 	return (struct macro_source){ .text = s, .tpl = macro_compile(a, s, d), .dialect = d };
 }
 
-/* The dialogue as {{mesExamples}} prints it: each block behind a line <START>. */
-static struct macro_source
-examples_format(struct arena *a, struct macro_source raw)
+/* Each block of the dialogue stands behind a line <START>. */
+struct str
+card_examples(struct arena *a, struct str text)
 {
 	struct sb out = sb_new(a);
-	struct str rest = raw.text, s;
+	struct str rest = text_trim(text);
 	size_t at;
 
 	if (rest.n == 0 || str_is(rest, "<START>"))
-		return (struct macro_source){ .text = STR_NULL };
+		return STR_NULL;
 	if (str_starts(rest, STR("<START>")))
 		rest = str_sub(rest, 7, rest.n);
 	for (bool more = true; more;) {
@@ -73,8 +73,15 @@ examples_format(struct arena *a, struct macro_source raw)
 		sb_addc(&out, '\n');
 		rest = str_sub(rest, at + 7, rest.n);
 	}
-	s = sb_str(&out);
-	return (struct macro_source){ .text = s, .tpl = macro_compile(a, s, raw.dialect), .dialect = raw.dialect };
+	return sb_str(&out);
+}
+
+static struct macro_source
+examples_format(struct arena *a, struct macro_source raw)
+{
+	struct str s = card_examples(a, raw.text);
+
+	return (struct macro_source){ .text = s, .tpl = s.p ? macro_compile(a, s, raw.dialect) : NULL, .dialect = raw.dialect };
 }
 
 static void

@@ -131,8 +131,7 @@ all_blocks(struct build *b, struct blocks *out)
 {
 	for (size_t i = b->lore ? b->lore->example_top.n : 0; i > 0; i--)
 		blocks_read(b, b->lore->example_top.v[i - 1], out);
-	for (size_t i = 0; i < b->nexamples; i++)
-		blocks_read(b, b->examples[i], out);
+	blocks_read(b, b->examples, out);
 	if (b->lore)
 		world_blocks(b, b->lore->example_bottom, out);
 }

@@ -272,11 +272,27 @@ persist_new(struct build *b, const struct told *t, struct str text)
 	return stored;
 }
 
+/* A new message without a text is the author's one for that case, if the model spoke last. */
+static bool
+empty_filled(struct build *b, struct told *t)
+{
+	bool after_model = t > b->told && t[-1].role != PROMPT_USER;
+
+	if (t->text.n > 0 || !after_model || text_blank(b->preset->send_if_empty) || !is_new(b, t))
+		return false;
+	t->text = text_eval_raw(b, b->preset->send_if_empty);
+	t->same = false;
+	*stored_of(b, t->m->no) = (struct prompt_stored){ .no = t->m->no, .text = t->text, .tokens = (int32_t)text_tokens(b, t->text) };
+	return true;
+}
+
 static void
 user_text(struct build *b, struct told *t)
 {
 	struct str stored = t->text;
 
+	if (empty_filled(b, t))
+		return;
 	if (is_new(b, t))
 		stored = persist_new(b, t, stored);
 	t->text = input_expand(b, t, stored);

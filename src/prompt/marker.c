@@ -72,6 +72,8 @@ field_text(struct build *b, enum macro_field f, const char *name)
 		prefix = frame(b, i, b->in->join_prefix, name);
 		value = macro_run_field(b->run, &b->members[i], f);
 		sb_add(&out, prefix);
+		if (f == MF_EXAMPLES_RAW && !str_starts(value, STR("<START>")))
+			sb_adds(&out, "<START>\n");
 		sb_add(&out, text_no_cr(b->a, value));
 		sb_add(&out, frame(b, i, b->in->join_suffix, name));
 	}
@@ -80,23 +82,14 @@ field_text(struct build *b, enum macro_field f, const char *name)
 	return sb_str(&out);
 }
 
+/* The dialogues; {{mesExamples}} prints what is sent. */
 static void
 examples_make(struct build *b)
 {
-	struct str *v = arena_array(b->a, struct str, b->in->ncards + 1);
-
-	for (size_t i = 0; i < b->in->ncards; i++) {
-		struct macro_source *raw = &b->members[i].field[MF_EXAMPLES_RAW];
-		struct str s;
-
-		if (!takes_part(b, i) || raw->text.n == 0)
-			continue;
-		s = text_no_cr(b->a, macro_run_field(b->run, &b->members[i], MF_EXAMPLES_RAW));
-		if (joined(b) && !str_starts(s, STR("<START>")))
-			s = str_c(arena_printf(b->a, "<START>\n%.*s", STR_ARG(s)));
-		v[b->nexamples++] = s;
-	}
-	b->examples = v;
+	b->examples = field_text(b, MF_EXAMPLES_RAW, "Example Messages");
+	if (b->examples.n > 0)
+		b->members[b->in->speaker].field[MF_EXAMPLES] =
+		    (struct macro_source){ .text = card_examples(b->a, b->examples), .expanded = true };
 }
 
 /* The card's text that replaces a row's; {{original}} becomes a mark that the row's text fills later. */

@@ -201,6 +201,7 @@ struct prompt {
 	const struct regex_trace *user_regex; /* what ran on the new message, persist then prompt */
 	struct prompt_stored *stored;
 	size_t nstored;
+	struct str continued;        /* type continue: what the reply is joined to (postfix of the preset between), as SillyTavern takes it */
 
 	/* JSON parts of the wire, in the arena: runtime_trace members but `macro`, `memory`; worldbook_matches; counts by section. */
 	struct json *trace;

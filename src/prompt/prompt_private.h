@@ -191,8 +191,7 @@ struct build {
 	struct str card_system, card_post_history;
 	VEC(struct depth_note) depth_notes;
 	struct str description, personality, scenario;
-	struct str *examples;       /* blocks of all members */
-	size_t nexamples;
+	struct str examples;
 	struct str world_before, world_after, persona, note, group_nudge, impersonation, new_chat, continue_nudge;
 	struct prompt_note note_set;
 	bool note_due;
@@ -223,6 +222,9 @@ struct str text_eval_raw(struct build *b, struct str s);
 struct str text_eval_with(struct build *b, struct text t, struct str what, struct str value);
 size_t text_tokens(const struct build *b, struct str s);
 int32_t item_tokens(const struct build *b, const struct item *it);
+
+/* card.c */
+struct str card_examples(struct arena *a, struct str text); /* as {{mesExamples}} prints them */
 
 /* input.c: the run, its names, and the history's texts */
 void input_begin(struct build *b);
