@@ -24,6 +24,7 @@ struct keys {
 	unsigned char *label;
 	uint32_t nstates;
 	uint32_t root[256];
+	uint64_t pair[65536 / 64]; /* first two bytes with which some pattern can begin */
 	const struct keys_pattern *pattern;
 	uint32_t *order; /* patterns, sorted by text */
 	size_t n;
@@ -61,18 +62,26 @@ sorted(const struct keys *k, uint32_t i)
 	return &k->pattern[k->order[i]];
 }
 
-static uint32_t
+/* Child of a state that is not the root. */
+static inline uint32_t
+child_of(const struct keys *k, const struct state *s, unsigned char c)
+{
+	const unsigned char *label = k->label + s->first, *at;
+
+	if (s->count > 8) {
+		at = memchr(label, c, s->count);
+		return at != NULL ? s->first + (uint32_t)(at - label) : NONE;
+	}
+	for (uint32_t i = 0; i < s->count; i++)
+		if (label[i] == c)
+			return s->first + i;
+	return NONE;
+}
+
+static inline uint32_t
 child(const struct keys *k, uint32_t state, unsigned char c)
 {
-	const struct state *s = &k->state[state];
-	const unsigned char *at;
-
-	if (state == 0)
-		return k->root[c];
-	if (s->count == 1)
-		return k->label[s->first] == c ? s->first : NONE;
-	at = s->count > 0 ? memchr(&k->label[s->first], c, s->count) : NULL;
-	return at != NULL ? (uint32_t)(at - k->label) : NONE;
+	return state == 0 ? k->root[c] : child_of(k, &k->state[state], c);
 }
 
 static void
@@ -131,6 +140,19 @@ add_failures(struct keys *k, const uint32_t *parent, const size_t *depth)
 	}
 }
 
+/* The root's children and theirs: most places of a text are told by two bytes to begin no pattern. */
+static void
+add_pairs(struct keys *k)
+{
+	for (unsigned c = 0; c < 256; c++) {
+		const struct state *s = k->root[c] != NONE ? &k->state[k->root[c]] : NULL;
+
+		for (unsigned d = 0; s != NULL && d < 256; d++)
+			if (s->patterns > 0 || child(k, k->root[c], (unsigned char)d) != NONE)
+				k->pair[(c << 8 | d) / 64] |= UINT64_C(1) << (d & 63);
+	}
+}
+
 static void
 finish(struct builder *b)
 {
@@ -146,6 +168,7 @@ finish(struct builder *b)
 		k->root[c] = NONE;
 	for (uint32_t i = 0; i < k->state[0].count; i++)
 		k->root[k->label[k->state[0].first + i]] = k->state[0].first + i;
+	add_pairs(k);
 	m = arena_mark(b->a);
 	parent = arena_array(b->a, uint32_t, k->nstates);
 	depth = arena_array(b->a, size_t, k->nstates);
@@ -193,7 +216,7 @@ keys_count(const struct keys *k)
 struct keys_scan
 keys_scan_new(struct arena *a, const struct keys *k)
 {
-	return (struct keys_scan){ .k = k, .stamp = arena_array(a, uint32_t, k->nstates) };
+	return (struct keys_scan){ .k = k, .stamp = arena_array(a, uint32_t, k->n + 1) };
 }
 
 /* ---- borders of words ---- */
@@ -258,11 +281,27 @@ report_chain(const struct finder *f, uint32_t state, size_t end)
 	for (uint32_t s = k->state[state].hit; s != 0; s = k->state[k->state[s].fail].hit) {
 		const struct state *st = &k->state[s];
 
-		if (f->s->stamp[s] == f->s->text && (!st->whole || !border))
+		if (f->s->stamp[st->patterns] == f->s->text && (!st->whole || !border))
 			return;
-		f->s->stamp[s] = f->s->text;
+		f->s->stamp[st->patterns] = f->s->text;
 		report(f, st, end, border);
 	}
+}
+
+/* The next place where a pattern may begin; the last byte always may. */
+static inline size_t
+skip(const struct keys *k, struct str text, size_t i)
+{
+	const unsigned char *p = (const unsigned char *)text.p + i,
+			    *end = (const unsigned char *)text.p + text.n;
+	unsigned two = p < end ? *p : 0;
+
+	for (; p + 1 < end; p++) {
+		two = (two << 8 | p[1]) & 0xffff;
+		if (k->pair[two / 64] >> (two & 63) & 1)
+			break;
+	}
+	return (size_t)(p - (const unsigned char *)text.p);
 }
 
 void
@@ -275,7 +314,7 @@ keys_find(struct keys_scan *s, struct str text, void (*found)(void *arg, size_t 
 	s->text++;
 	if (k->n == 0)
 		return;
-	for (size_t i = 0; i < text.n; i++) {
+	for (size_t i = 0; (i = state == 0 ? skip(k, text, i) : i) < text.n; i++) {
 		unsigned char c = (unsigned char)text.p[i];
 		uint32_t next = child(k, state, c);
 

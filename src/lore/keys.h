@@ -20,10 +20,10 @@ struct keys;
 struct keys *keys_build(struct arena *a, const struct keys_pattern *v, size_t n, bool unicode_words);
 size_t keys_count(const struct keys *k);
 
-/* One scan's memory of the automaton: which states were left behind in the text at hand. */
+/* One scan's memory of the automaton: which ends of patterns were met in the text at hand. */
 struct keys_scan {
 	const struct keys *k;
-	uint32_t *stamp; /* [states] */
+	uint32_t *stamp; /* [patterns + 1] */
 	uint32_t text;   /* number of the text at hand, from 1 */
 };
 

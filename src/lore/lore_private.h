@@ -70,5 +70,7 @@ struct lore_set {
 struct book_key book_key_make(struct arena *a, struct str raw, bool macros, size_t *bytes);
 
 struct str lore_trim(struct str s); /* as String.trim() */
+struct str lore_lower(
+    struct arena *a, struct str s); /* as String.toLowerCase(); s itself if nothing changes */
 
 #endif

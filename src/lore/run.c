@@ -5,8 +5,6 @@
  */
 #include "lore/run.h"
 
-#include "base/utf8.h"
-
 #include <math.h>
 
 #define UNDECIDED LORE_WHY__COUNT /* by what needs no key */
@@ -24,12 +22,23 @@ run_roll(struct run *r)
 	return r->in->calls.roll != NULL ? r->in->calls.roll(r->in->calls.arg) : rng_unit(&r->rng);
 }
 
+/* UTF-16 units of valid UTF-8: a unit for each character, another for those of four bytes. */
+static int64_t
+units(struct str s)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		n += (((unsigned char)s.p[i] & 0xc0) != 0x80) + ((unsigned char)s.p[i] >= 0xf0);
+	return n;
+}
+
 static int64_t
 count(const struct run *r, struct str text)
 {
 	if (r->in->calls.count != NULL)
 		return (int64_t)r->in->calls.count(r->in->calls.arg, text);
-	return ((int64_t)utf8_units(text) + 3) / 4;
+	return (units(text) + 3) / 4;
 }
 
 static struct str
@@ -90,7 +99,7 @@ expand_keys(struct run *r, const struct candidate *c, bool secondary, struct fre
 			continue;
 		k->pattern = (uint32_t)fresh->pattern[match].n;
 		vec_push(r->a, &fresh->pattern[match],
-		    ((struct keys_pattern){ c->case_sensitive ? k->key.text : utf8_lower(r->a, k->key.text),
+		    ((struct keys_pattern){ c->case_sensitive ? k->key.text : lore_lower(r->a, k->key.text),
 			c->whole_words && !k->key.spaced }));
 		vec_push(r->a, &fresh->waiting, k);
 	}

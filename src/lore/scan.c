@@ -1,8 +1,6 @@
 /* scan: see scan.h. */
 #include "lore/scan.h"
 
-#include "base/utf8.h"
-
 #define JOINER "\n\x01"
 
 /* ---- pieces ---- */
@@ -13,31 +11,25 @@ piece_add(struct scan *s, struct str text, enum lore_place place, int32_t index)
 	vec_push(s->a, &s->pieces, ((struct piece){ .text = text, .place = place, .index = index }));
 }
 
-static bool
-plain_ascii(struct str s)
-{
-	unsigned char all = 0, upper = 0;
-
-	for (size_t i = 0; i < s.n; i++) {
-		all |= (unsigned char)s.p[i];
-		upper |= s.p[i] >= 'A' && s.p[i] <= 'Z';
-	}
-	return all < 0x80 && !upper;
-}
-
-static struct str
-lower(struct arena *a, struct str s)
-{
-	return plain_ascii(s) ? s : utf8_lower(a, s);
-}
-
 static struct str
 piece_lower(struct scan *s, struct piece *p)
 {
 	if (!p->lowered)
-		p->lower = lower(s->a, p->text);
+		p->lower = lore_lower(s->a, p->text);
 	p->lowered = true;
 	return p->lower;
+}
+
+static struct str
+named(struct arena *a, const struct lore_text *m)
+{
+	struct sb out = sb_new(a);
+
+	sb_reserve(&out, m->name.n + 2 + m->text.n);
+	sb_add(&out, m->name);
+	sb_adds(&out, ": ");
+	sb_add(&out, m->text);
+	return sb_str(&out);
 }
 
 void
@@ -51,7 +43,7 @@ scan_deepen(struct scan *s, int32_t depth)
 		struct str text = m->text;
 
 		if (in->settings.include_names && m->name.p != NULL)
-			text = str_c(arena_printf(s->a, "%.*s: %.*s", STR_ARG(m->name), STR_ARG(m->text)));
+			text = named(s->a, m);
 		piece_add(s, lore_trim(text), LORE_IN_MESSAGE, s->messages);
 	}
 }
@@ -99,8 +91,9 @@ scan_add_matcher(struct scan *s, const struct keys *exact, const struct keys *in
 	for (int i = 0; i < MATCH__COUNT; i++) {
 		m->scan[i] = keys_scan_new(s->a, keys[i]);
 		m->hits[i] = arena_array(s->a, struct hit, keys_count(keys[i]) + 1);
+		memset(m->hits[i], 0x7f, keys_count(keys[i]) * sizeof *m->hits[i]); /* NOT_FOUND throughout */
 		for (size_t j = 0; j < keys_count(keys[i]); j++)
-			m->hits[i][j] = (struct hit){ NOT_FOUND, NOT_FOUND, NOT_FOUND, 0 };
+			m->hits[i][j].sources = 0;
 	}
 	vec_push(s->a, &s->matchers, m);
 	return m;
@@ -116,14 +109,16 @@ mark(void *arg, size_t pattern)
 {
 	const struct marking *m = arg;
 	struct hit *h = &m->hits[pattern];
-	int32_t *first = m->piece->place == LORE_IN_MESSAGE    ? &h->message
+	int16_t *first = m->piece->place == LORE_IN_MESSAGE    ? &h->message
 			 : m->piece->place == LORE_IN_INJECTED ? &h->injected
 							       : &h->recursion;
 
 	if (m->piece->place == LORE_IN_SOURCE)
 		h->sources |= (uint8_t)(1u << m->piece->index);
 	else if (m->piece->index < *first)
-		*first = m->piece->index;
+		*first = (int16_t)m->piece->index;
+	else if (*first == NOT_FOUND)
+		*first = NOT_FOUND - 1;
 }
 
 static void
@@ -232,7 +227,7 @@ joined_text(struct scan *s, const struct candidate *c, struct view v)
 	if (c->case_sensitive)
 		return j->text;
 	if (!j->lowered)
-		j->lower = lower(s->joins, j->text);
+		j->lower = lore_lower(s->joins, j->text);
 	j->lowered = true;
 	return j->lower;
 }
@@ -240,7 +235,7 @@ joined_text(struct scan *s, const struct candidate *c, struct view v)
 static bool
 in_joined(struct scan *s, const struct candidate *c, struct str key, bool spaced, struct view v)
 {
-	struct keys_pattern p = { c->case_sensitive ? key : utf8_lower(s->a, key),
+	struct keys_pattern p = { c->case_sensitive ? key : lore_lower(s->a, key),
 		c->whole_words && !spaced };
 
 	return keys_in(joined_text(s, c, v), p, s->set->unicode_words);

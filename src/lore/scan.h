@@ -9,13 +9,13 @@
 #include "base/sb.h"
 #include "lore/lore_private.h"
 
-enum { DEPTH_MAX = 1000, NOT_FOUND = INT32_MAX, JOINED_MAX = 16 };
+enum { DEPTH_MAX = 1000, NOT_FOUND = 0x7f7f, JOINED_MAX = 16 };
 
 /* Where a pattern was found first. */
 struct hit {
-	int32_t message; /* newest first, NOT_FOUND = in none */
-	int32_t injected;
-	int32_t recursion; /* pass whose entries wrote it */
+	int16_t message; /* newest first, NOT_FOUND = in none */
+	int16_t injected;
+	int16_t recursion; /* pass whose entries wrote it, capped below NOT_FOUND */
 	uint8_t sources;   /* 1 << enum lore_source */
 };
 

@@ -91,7 +91,7 @@ pattern_add(struct patterns *p, const struct candidate *c, const struct book_key
 {
 	int match = c->case_sensitive ? MATCH_EXACT : MATCH_LOWER;
 	bool whole = c->whole_words && !k->spaced;
-	struct str text = c->case_sensitive ? k->text : utf8_lower(p->a, k->text);
+	struct str text = c->case_sensitive ? k->text : lore_lower(p->a, k->text);
 	struct map *known = p->known[match][whole];
 	uintptr_t number = (uintptr_t)map_get(known, text);
 

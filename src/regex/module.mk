@@ -22,3 +22,7 @@ tests_fuzz_regex_SOURCES = tests/fuzz/regex.c
 tests_fuzz_regex_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
 tests_fuzz_regex_LDADD = $(REGEX_LIBS)
 endif
+
+EXTRA_PROGRAMS += bench/regex
+bench_regex_SOURCES = bench/regex.c
+bench_regex_LDADD = $(REGEX_LIBS)

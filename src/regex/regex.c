@@ -450,6 +450,27 @@ cpu_us(void)
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* The thread's CPU clock costs a system call: it is read only when the cheap coarse clock has moved on. */
+struct watch {
+	struct timespec coarse;
+	int64_t cpu; /* -1 = not read yet */
+};
+
+static void
+watch_spend(struct watch *w, struct regex_budget *budget)
+{
+	struct timespec now;
+	int64_t cpu;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	if (now.tv_nsec == w->coarse.tv_nsec && now.tv_sec == w->coarse.tv_sec)
+		return;
+	w->coarse = now;
+	cpu = cpu_us();
+	budget->us -= w->cpu >= 0 ? cpu - w->cpu : 0;
+	w->cpu = cpu;
+}
+
 static int
 match_once(struct regex_search *s, struct scratch *scratch, size_t start)
 {
@@ -479,7 +500,7 @@ match_from(struct regex_search *s, struct scratch *scratch, size_t start)
 	struct regex_budget *budget = s->budget != NULL ? s->budget : &s->own;
 	size_t steps = s->units.n * 4 > JIT_STEPS ? s->units.n * 4 : JIT_STEPS;
 	size_t window = (size_t)WINDOW_STEPS / steps < WINDOW ? (size_t)WINDOW_STEPS / steps + 64 : WINDOW;
-	int64_t began = -1;
+	struct watch watch = { .cpu = -1 };
 	int rc;
 
 	if (budget->us <= 0)
@@ -490,15 +511,11 @@ match_from(struct regex_search *s, struct scratch *scratch, size_t start)
 
 		pcre2_set_match_limit(scratch->match, (uint32_t)(steps > UINT32_MAX ? UINT32_MAX : steps));
 		pcre2_set_offset_limit(scratch->match, last ? PCRE2_UNSET : start + window - 1);
-		if (!last && began < 0)
-			began = cpu_us();
+		if (!last && watch.cpu < 0)
+			watch_spend(&watch, budget);
 		rc = match_once(s, scratch, start);
-		if (began >= 0) {
-			int64_t now = cpu_us();
-
-			budget->us -= now - began;
-			began = now;
-		}
+		if (watch.cpu >= 0)
+			watch_spend(&watch, budget);
 		if (rc != PCRE2_ERROR_NOMATCH || last)
 			return rc;
 		if (budget->us <= 0)

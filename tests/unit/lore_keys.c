@@ -1,10 +1,11 @@
 /* lore_keys: the automaton finds what a plain search finds, in texts and keys that nest and overlap, in
  * linear time. */
-#include "lore/keys.h"
+#include "lore/lore_private.h"
 
 #include "base/rng.h"
 #include "base/sb.h"
 #include "base/tm.h"
+#include "base/utf8.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,6 +129,26 @@ stays_linear(void **state)
 	assert_false(found[1]);
 }
 
+/* The fast way and base's agree on everything. */
+static void
+lowers_as_base_does(void **state)
+{
+	static const char *const pieces[] = { "A", "Zebra ", "@[`{", "0123456789abcdefgh", "\xc3\x89",
+		"\xce\xa3", "\xce\x91", "\xd0\x9f", "\xe9\xad\x94", "\xef\xbc\xa1", "\xe2\x84\xaa",
+		"\xe2\x80\x9c", "\xf0\x9f\x98\x80", "\xf0\x90\x90\x80", "\xc4\xb0", "\xea\x99\x80",
+		"\xe1\xba\x9e" };
+	struct rng r = rng_seed(3);
+
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		struct arena_mark m = arena_mark(a);
+		struct str s = random_text(&r, 12, pieces, 17);
+
+		assert_true(str_eq(lore_lower(a, s), utf8_lower(a, s)));
+		arena_rewind(a, m);
+	}
+}
+
 int
 main(void)
 {
@@ -135,6 +156,7 @@ main(void)
 		cmocka_unit_test(finds_what_a_search_finds),
 		cmocka_unit_test(knows_the_borders_of_words),
 		cmocka_unit_test(stays_linear),
+		cmocka_unit_test(lowers_as_base_does),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
