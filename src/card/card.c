@@ -248,9 +248,11 @@ derive(struct arena *a, struct card *c)
 	c->has_greeting = c->first_mes.n > 0;
 	for (size_t i = 0; i < json_len(c->alternate_greetings); i++)
 		c->has_greeting |= json_str(json_at(c->alternate_greetings, i)).n > 0;
-	if (json_get(d, "character_book"))
+	if (json_get(d, "character_book")) {
+		lore_fix_card_book(a, json_get(d, "character_book"), "/data/character_book", &c->receipt);
 		c->book =
 		    lore_normalise(a, json_get(d, "character_book"), "/data/character_book", &c->receipt);
+	}
 	if (json_get(d, "character_book") && !c->book)
 		receipt_add(&c->receipt, RECEIPT_REFUSED, "book_unreadable", "/data/character_book",
 		    "the embedded book has no list of entries; kept for export, not used");

@@ -5,21 +5,39 @@
 #include "card_private.h"
 #include "png.h"
 
+/*
+ * Members that V3 requires and V2 does not know: V3 gets them with their empty value, V2 loses
+ * them if a V3 document has nothing else there.
+ */
+static void
+fit_required(struct json *o, const char *key, enum json_type type, enum card_spec spec, bool was_v3)
+{
+	const struct json *v = json_get(o, key);
+	bool empty = type == JSON_ARRAY ? json_len(v) == 0 : !json_bool(v, false);
+
+	if (spec == CARD_SPEC_V2 && was_v3 && empty)
+		json_del(o, key);
+	else if (spec == CARD_SPEC_V3 && v == NULL && type == JSON_ARRAY)
+		json_set_array(o, key);
+	else if (spec == CARD_SPEC_V3 && v == NULL)
+		json_set_bool(o, key, false);
+}
+
 struct json *
 card_export_json(struct arena *a, const struct json *doc, enum card_spec spec)
 {
 	struct json *out = json_object(a), *data = json_copy(a, json_get(doc, "data")), *v;
 	struct str version = json_get_str(doc, "spec_version"), key;
+	const struct json *entries = json_get(json_get(data, "character_book"), "entries");
 	struct json_iter it = { 0 };
 	bool is_v3 = str_is(json_get_str(doc, "spec"), "chara_card_v3");
 	bool newer = spec == CARD_SPEC_V3 && str_starts(version, STR("3."));
 
 	json_set_c(out, "spec", spec == CARD_SPEC_V3 ? "chara_card_v3" : "chara_card_v2");
 	json_set_str(out, "spec_version", newer ? version : spec == CARD_SPEC_V3 ? STR("3.0") : STR("2.0"));
-	if (spec == CARD_SPEC_V3 && !json_has(data, "group_only_greetings"))
-		json_set_array(data, "group_only_greetings");
-	else if (spec == CARD_SPEC_V2 && is_v3 && json_len(json_get(data, "group_only_greetings")) == 0)
-		json_del(data, "group_only_greetings"); /* V3 asks for the list, V2 does not know it */
+	fit_required(data, "group_only_greetings", JSON_ARRAY, spec, is_v3);
+	for (size_t i = 0; json_type(entries) == JSON_ARRAY && i < json_len(entries); i++)
+		fit_required(json_at(entries, i), "use_regex", JSON_BOOL, spec, is_v3);
 	json_set(out, "data", data);
 	while (json_next(doc, &it, &key, &v))
 		if (!str_is(key, "spec") && !str_is(key, "spec_version") && !str_is(key, "data"))

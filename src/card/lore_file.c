@@ -109,6 +109,20 @@ position_text(struct str text, int *out)
 	return true;
 }
 
+static void
+note_enabled(const struct shaper *s)
+{
+	receipt_add(s->receipt, RECEIPT_NORMALISED, "enabled_missing",
+	    shape_path(s->a, s->path, STR("enabled")), "the entry does not say whether it is enabled; it is");
+}
+
+static void
+note_no_entry(struct receipt *r, const char *path, const struct json *v)
+{
+	receipt_add(r, v ? RECEIPT_REFUSED : RECEIPT_NORMALISED, "row_skipped", path,
+	    "no entry but %s, left out", json_type_name(json_type(v)));
+}
+
 /* A card book's entry: names as SillyTavern's own conversion maps them; what it lacks stays under its own
  * name. */
 static void
@@ -134,9 +148,9 @@ from_card(const struct shaper *s, struct json *e)
 	if (!json_get(e, "selective"))
 		json_set_bool(e, "selective", false);
 	if (json_get(e, "enabled") == NULL)
-		receipt_add(s->receipt, RECEIPT_NORMALISED, "enabled_missing",
-		    shape_path(s->a, s->path, STR("enabled")),
-		    "the entry does not say whether it is enabled; it is");
+		note_enabled(s);
+	if (!json_get_bool(e, "use_regex", false))
+		json_del(e, "use_regex"); /* V3 requires it, false is what SillyTavern does */
 }
 
 /* The other spelling of a field, beside the entry's or in its extensions (case B03). */
@@ -239,8 +253,7 @@ take_entry(struct arena *a, struct numbering *n, const struct json *v, struct st
 	struct numbered row = { .index = index };
 
 	if (json_type(v) != JSON_OBJECT) {
-		receipt_add(n->receipt, v ? RECEIPT_REFUSED : RECEIPT_NORMALISED, "row_skipped", path,
-		    "no entry but %s, left out", json_type_name(json_type(v)));
+		note_no_entry(n->receipt, path, v);
 		return;
 	}
 	row.entry = json_copy(a, v);
@@ -359,6 +372,49 @@ lore_normalise(struct arena *a, const struct json *book, const char *path, struc
 		shape_unknown(&s, out, book_fields, BOOK_FIELDS, others);
 	json_set(out, "entries", entries_of(a, list, shape_path(a, path, STR("entries")), r));
 	return out;
+}
+
+void
+lore_fix_card_book(struct arena *a, struct json *book, const char *path, struct receipt *r)
+{
+	static const struct shape_field entry_fields[] = {
+		/* clang-format off */
+		{ "keys",            SHAPE_TEXTS,  SHAPE_EMPTY,  0 },
+		{ "content",         SHAPE_TEXT,   SHAPE_EMPTY,  0 },
+		{ "extensions",      SHAPE_OBJECT, SHAPE_EMPTY,  0 },
+		{ "enabled",         SHAPE_BOOL,   SHAPE_VALUE,  1 },
+		{ "insertion_order", SHAPE_NUMBER, SHAPE_VALUE,  100 },
+		{ "secondary_keys",  SHAPE_TEXTS,  SHAPE_ABSENT, 0 },
+		{ "comment",         SHAPE_TEXT,   SHAPE_ABSENT, 0 },
+		{ "constant",        SHAPE_BOOL,   SHAPE_ABSENT, 0 },
+		{ "selective",       SHAPE_BOOL,   SHAPE_ABSENT, 0 },
+		/* clang-format on */
+	};
+	struct shaper s = { .a = a, .receipt = r, .path = path };
+	const struct json *list = json_get(book, "entries");
+	struct json *kept;
+
+	if (json_type(list) != JSON_ARRAY)
+		return;
+	shape_fix(&s, book, book_fields, BOOK_FIELDS);
+	kept = json_array(a);
+	for (size_t i = 0; i < json_len(list); i++) {
+		struct json *e = json_at(list, i);
+
+		s.path = arena_printf(a, "%s/entries/%zu", path, i);
+		if (json_type(e) != JSON_OBJECT) {
+			note_no_entry(r, s.path, e);
+			continue;
+		}
+		if (json_get(e, "enabled") == NULL && is_card_entry(e))
+			note_enabled(&s);
+		if (is_card_entry(e) || !json_has(e, "key"))
+			shape_fix(&s, e, entry_fields, sizeof(entry_fields) / sizeof(entry_fields[0]));
+		json_push(kept, e);
+	}
+	if (!json_has(book, "extensions"))
+		json_set_object(book, "extensions");
+	json_set(book, "entries", kept);
 }
 
 struct json *

@@ -34,6 +34,11 @@ int lore_file_read_json(struct arena *a, const struct json *doc, struct str text
  * entries list. */
 struct json *lore_normalise(struct arena *a, const struct json *book, const char *path, struct receipt *r);
 
+/*
+ * A card's own book brought in place to the types that card readers require; order, numbers and
+ * unknown fields stay. For cards, whose document keeps its book in the card's form.
+ */
+void lore_fix_card_book(struct arena *a, struct json *book, const char *path, struct receipt *r);
 /* The document with every field of every entry present, for who wants to show them. */
 struct json *lore_complete(struct arena *a, const struct json *doc);
 /* SillyTavern's world file; fixed point of lore_file_read. */

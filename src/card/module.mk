@@ -57,3 +57,9 @@ tests_fuzz_card_chat_SOURCES = tests/fuzz/card_chat.c tests/fuzz/card_fuzz.h
 tests_fuzz_card_chat_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
 tests_fuzz_card_chat_LDADD = $(CARD_LIBS)
 endif
+
+# For tests/integration/npm_formats.t.
+EXTRA_PROGRAMS += tests/tools/cardtool
+tests_tools_cardtool_SOURCES = tests/tools/cardtool.c
+tests_tools_cardtool_LDADD = $(CARD_LIBS)
+test-tools: tests/tools/cardtool tests/vectors/run

@@ -68,7 +68,7 @@ test_three_shapes(void **state)
 	assert_int_equal(y.shape, LORE_CARD_BOOK);
 	assert_int_equal(x.entries, 3);
 	same_json(lore_complete(a, y.doc), lore_complete(a, x.doc));
-	same_json(c.book, y.doc);
+	same_json(json_get(c.book, "entries"), json_get(y.doc, "entries"));
 	assert_true(json_get_bool(entry(x.doc, "3"), "disable", false));
 	same_str(json_get_str(entry(x.doc, "4"), "content"),
 	    "C"); /* the number was taken, the entry is not lost */
