@@ -26,6 +26,7 @@ int ctl_usage(const struct ctl_command *cmd);
 /* Prints the recorded error of ctl->ctx. Returns 1. */
 int ctl_failed(const struct ctl *ctl);
 
+extern const struct ctl_command ctl_account;
 extern const struct ctl_command ctl_migrate;
 
 #endif

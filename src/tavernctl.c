@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static const struct ctl_command *const commands[] = {
+	&ctl_account,
 	&ctl_migrate,
 };
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
