@@ -68,6 +68,7 @@ build_new(struct arena *a, const struct prompt_input *in)
 	b->in = in;
 	b->out = arena_new(a, struct prompt);
 	input_begin(b);
+	budget_begin(b);
 	return b;
 }
 
@@ -77,9 +78,11 @@ prompt_assemble(struct arena *a, const struct prompt_input *in, struct prompt **
 	struct build *b = build_new(a, in);
 	struct prompt *p = b->out;
 
-	budget_begin(b);
 	input_history(b);
-	builders[in->mode](b);
+	if (in->preset || in->mode == PROMPT_REARRANGE)
+		builders[in->mode](b);
+	else
+		plain_build(b);
 	if (b->over || b->refused) {
 		p->error = "context_budget_exceeded";
 		p->error_text = "what must be sent does not fit into the model's context";

@@ -10,13 +10,9 @@ enum { DEFAULT_CONTEXT = 4095, DEFAULT_REPLY = 300 };
 void
 budget_begin(struct build *b)
 {
-	int64_t context = b->in->max_context, reply = b->in->max_reply;
-
-	if (context <= 0)
-		context = b->preset->context > 0 ? b->preset->context : DEFAULT_CONTEXT;
-	if (reply <= 0)
-		reply = b->preset->reply > 0 ? b->preset->reply : DEFAULT_REPLY;
-	b->budget = context - reply;
+	b->context = b->in->max_context > 0 ? b->in->max_context : b->preset->context > 0 ? b->preset->context : DEFAULT_CONTEXT;
+	b->reply = b->in->max_reply > 0 ? b->in->max_reply : b->preset->reply > 0 ? b->preset->reply : DEFAULT_REPLY;
+	b->budget = b->context - b->reply;
 	b->left = b->budget - b->in->tokens_reserved;
 	b->over = b->left < 0;
 	b->out->budget = b->budget;

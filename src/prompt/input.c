@@ -67,6 +67,8 @@ run_kind(const struct prompt_input *in)
 {
 	static const char *const words[PROMPT_TYPE__COUNT] = { "respond", "continue", "swipe", "regenerate", "impersonate", "quiet" };
 
+	if (in->run_kind)
+		return in->run_kind;
 	return in->type == PROMPT_NORMAL && in->phase == MACRO_DRY_RUN ? "dry_run" : words[in->type];
 }
 
@@ -79,16 +81,12 @@ input_names(struct build *b)
 	struct macro_message *msgs = arena_array(b->a, struct macro_message, b->ntold + 1);
 	struct macro_inputs names = { .metadata = in->metadata, .user = b->user, .preset_main = main_row ? main_row->content.s : STR(""),
 		.forbid_card_system = main_row && main_row->forbid, .model = in->model, .run_kind = run_kind(in),
-		.prompt_mode = str_c(prompt_mode_name(in->mode)), .summary = in->summary, .max_context = in->max_context,
-		.max_response = in->max_reply, .messages = msgs, .n_messages = b->ntold,
+		.prompt_mode = str_c(prompt_mode_name(in->mode)), .summary = in->summary, .max_context = b->context,
+		.max_response = b->reply, .messages = msgs, .n_messages = b->ntold,
 		.first_id = in->chat_length > (int64_t)b->ntold ? in->chat_length - (int64_t)b->ntold : 0, .first_included = -1 };
 
 	for (size_t i = 0; i < b->ntold; i++)
 		msgs[i] = (struct macro_message){ .author = b->told[i].role == PROMPT_USER ? MACRO_BY_USER : MACRO_BY_CHAR, .text = b->told[i].text };
-	if (in->max_context == 0)
-		names.max_context = b->preset->context;
-	if (in->max_reply == 0)
-		names.max_response = b->preset->reply;
 	macro_values_fill(b->a, &names, &b->env);
 	if (in->persona)
 		for (int f = MF_USER; f <= MF_PERSONA_SCENARIO; f++)

@@ -30,7 +30,7 @@ static const struct {
 	{ "jailbreak", "", false, false },
 };
 
-/* Texts of a preset, with what an absent one means. */
+/* Texts of a preset, with what an absent one means ("" for a format: the field as it is). */
 static const struct {
 	const char *key;
 	size_t at;
@@ -44,8 +44,8 @@ static const struct {
 	TEXT("group_nudge_prompt", group_nudge, "[Write the next reply only as {{char}}.]"),
 	TEXT("impersonation_prompt", impersonation, "[Write the next message as {{user}}, in the style {{user}} has in this chat. Leave {{char}} and the system out of it.]"),
 	TEXT("wi_format", wi_format, "{0}"),
-	TEXT("scenario_format", scenario_format, "{{scenario}}"),
-	TEXT("personality_format", personality_format, "{{personality}}"),
+	TEXT("scenario_format", scenario_format, ""),
+	TEXT("personality_format", personality_format, ""),
 	TEXT("assistant_prefill", prefill, ""),
 	TEXT("assistant_impersonation", impersonation_prefill, ""),
 #undef TEXT

@@ -95,6 +95,7 @@ struct prompt_reasoning {
 struct prompt_input {
 	enum prompt_mode mode;
 	enum prompt_type type;
+	const char *run_kind;                 /* {{runKind}}: "retry", …; NULL = by type and phase */
 
 	const struct prompt_preset *preset;   /* NULL = no preset bound: the mode's own default */
 	const struct prompt_card *const *cards; /* members; one in a solo chat; none = no character */

@@ -199,6 +199,7 @@ struct build {
 	struct slots slots;
 	VEC(struct section) sections;
 	struct items control;       /* stands at the very end */
+	int64_t context, reply;     /* tokens */
 	int64_t budget, left;
 	bool over;                  /* what must stay does not fit */
 	VEC(struct prompt_stored) stored;
@@ -285,6 +286,7 @@ void deliver_prefill(struct build *b, struct items *list);
 /* the modes */
 void compat_build(struct build *b);
 void native_build(struct build *b);
+void plain_build(struct build *b);                                   /* no preset bound */
 struct str native_eval(struct build *b, struct text t);              /* with {{name:default}} */
 struct str native_block(struct build *b, const char *identifier);    /* a block of the engine, labelled */
 void native_note(struct build *b);

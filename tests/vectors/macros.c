@@ -1,7 +1,8 @@
 /*
- * macros: the macro language. Kind `macros` (levels eval, preview and commit; the prompt layer's
- * file runs the level assemble) and kind `macros-st`, SillyTavern's catalogue in its own dialect.
+ * macros: the macro language. Kind `macros` (levels eval, preview and commit; the level
+ * assemble is in macros_assemble.c) and kind `macros-st`, SillyTavern's catalogue in its own dialect.
  */
+#include "macros_assemble.h"
 #include "vectors.h"
 
 #include "macro/time_format.h"
@@ -353,8 +354,7 @@ run_macros(struct ctx *c, const struct json *file, const struct json *case_, str
 		return run_preview(c, case_, why);
 	if (str_is(level, "commit"))
 		return run_commit(c, case_, why);
-	sb_adds(why, "needs the prompt assembly");
-	return VECTOR_SKIP;
+	return macros_assemble(c, case_, why);
 }
 
 const struct vector_kind vectors_macros = { .name = "macros", .run_case = run_macros };

@@ -5,7 +5,7 @@ tests_vectors_run_SOURCES = tests/vectors/run.c \
 	tests/vectors/assembly.c \
 	tests/vectors/cards.c tests/vectors/conditionals.c \
 	tests/vectors/fixture.c tests/vectors/fixture.h \
-	tests/vectors/macros.c \
+	tests/vectors/macros.c tests/vectors/macros_assemble.c tests/vectors/macros_assemble.h \
 	tests/vectors/providers.c \
 	tests/vectors/regex.c \
 	tests/vectors/st_real.c \
