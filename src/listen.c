@@ -105,7 +105,8 @@ notify(const char *state)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&sa,
+	/* Not a word waits for a supervisor that does not listen. */
+	sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)&sa,
 	    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
 	close(fd);
 }

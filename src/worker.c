@@ -39,11 +39,11 @@ drain(struct worker *w, int64_t linger_ms)
 {
 	int64_t bound = w->settings->drain_timeout;
 
-	if (w->draining)
-		return;
+	if (!w->draining) {
+		log_info("worker.drain", "worker=%s", w->name);
+		loop_timer(w->loop, bound, cancel, w);
+	}
 	w->draining = true;
-	log_info("worker.drain", "worker=%s", w->name);
-	loop_timer(w->loop, bound, cancel, w);
 	server_drain(w->server, linger_ms, bound + CANCEL_MS, drained, w);
 }
 

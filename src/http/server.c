@@ -322,8 +322,13 @@ drain_look(void *arg)
 void
 server_drain(struct server *s, int64_t linger_ms, int64_t bound_ms, void (*done)(void *), void *arg)
 {
-	if (atomic_exchange(&s->draining, true))
+	if (atomic_exchange(&s->draining, true)) {
+		int64_t passed = loop_now(s->loop) - s->drain_begin;
+
+		s->drain_linger = passed + linger_ms < s->drain_linger ? passed + linger_ms : s->drain_linger;
+		s->drain_bound = passed + bound_ms < s->drain_bound ? passed + bound_ms : s->drain_bound;
 		return;
+	}
 	loop_unwatch(s->loop, s->conf.listen_fd);
 	close(s->conf.listen_fd);
 	s->drain_begin = loop_now(s->loop);

@@ -36,7 +36,7 @@ void server_start(struct server *s); /* begins to accept (loop thread or before 
  * answered, in a way that makes the web server drop the connection (fcgi_out.h); after
  * linger_ms (longer than its keepalive time-out on a reload) and when no request and no stream is left,
  * done(arg) is called on the loop. After bound_ms each stream is told `error` and done is called anyway.
- * Loop thread.
+ * A second call can only shorten the times. Loop thread.
  */
 void server_drain(struct server *s, int64_t linger_ms, int64_t bound_ms, void (*done)(void *), void *arg);
 /* Ends the threads and frees what the server holds. False: a handler is still running after wait_ms, nothing
