@@ -2,6 +2,7 @@
 
 #include "api/app.h"
 
+#include "api/rest.h"
 #include "api/tables.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -125,6 +126,27 @@ app_authenticate(struct request *r)
 	return r->route->auth == AUTH_ADMIN ? app_enter(r) : 0;
 }
 
+/* The tables with what rows of resources do not say themselves: the query parameters of their lists. */
+static struct route_table *
+tables_complete(struct arena *a)
+{
+	struct route_table *tables = arena_array(a, struct route_table, api_tables_n);
+
+	for (size_t t = 0; t < api_tables_n; t++) {
+		size_t n = 0;
+		struct route *rows;
+
+		while (api_tables[t].rows[n].path)
+			n++;
+		rows = arena_copy(a, api_tables[t].rows, (n + 1) * sizeof(*rows));
+		for (size_t i = 0; i < n; i++)
+			if (rows[i].fn == rest_list && !((const struct resource *)rows[i].arg)->list_plain)
+				rows[i].query = resource_query_fields(a, rows[i].arg);
+		tables[t].rows = rows;
+	}
+	return tables;
+}
+
 static bool
 startup_check(struct app *app)
 {
@@ -152,7 +174,7 @@ app_start(struct worker *w)
 	app->set = w->settings;
 	app->loop = w->loop;
 	app->worker = w->name;
-	app->router = router_create(w->arena, api_tables, api_tables_n, &why);
+	app->router = router_create(w->arena, tables_complete(w->arena), api_tables_n, &why);
 	if (app->router == NULL) {
 		log_error("routes.refused", "reason=\"%s\"", why);
 		return -1;

@@ -190,17 +190,36 @@ struct visibility_work {
 	struct sb ids, out;
 };
 
+/* Hides or shows, and answers with each message as it is then. */
 static int
 visibility_work(struct request *r, void *arg)
 {
 	struct visibility_work *w = arg;
 	bool hidden = json_get_bool(r->in, "is_hidden", false);
+	struct rows *rs = db_query(r->ctx, STMT_message_visibility, P_STR(sb_str(&w->ids)), P_BOOL(hidden));
+	int64_t updated = 0, missing = 0;
+	int rc;
 
-	if (rest_batch_print(db_query(r->ctx, STMT_message_visibility, P_STR(sb_str(&w->ids)), P_BOOL(hidden)), "updated", &w->out) < 0)
-		return -1;
-	sb_truncate(&w->out, w->out.n - 2); /* reopen meta */
-	sb_addf(&w->out, ",\"is_hidden\":%s}}", hidden ? "true" : "false");
-	return 0;
+	sb_truncate(&w->out, 0);
+	sb_adds(&w->out, "{\"results\":[");
+	while ((rc = rows_next(rs)) > 0) {
+		bool done = row_bool(rs, 2);
+
+		sb_addf(&w->out, "%s{\"index\":%lld,\"id\":", updated + missing ? "," : "", (long long)row_int(rs, 0));
+		sb_add_json(&w->out, row_str(rs, 1));
+		sb_addf(&w->out, ",\"action\":\"%s\"", done ? "updated" : "not_found");
+		if (done) {
+			sb_adds(&w->out, ",\"data\":");
+			if (resource_get(r->ctx, &res_message, row_str(rs, 1), &w->out) < 0)
+				return -1;
+		}
+		sb_addc(&w->out, '}');
+		updated += done;
+		missing += !done;
+	}
+	sb_addf(&w->out, "],\"meta\":{\"total\":%lld,\"updated\":%lld,\"not_found\":%lld,\"is_hidden\":%s}}", (long long)(updated + missing),
+	    (long long)updated, (long long)missing, hidden ? "true" : "false");
+	return rc;
 }
 
 static int
@@ -224,6 +243,7 @@ static const struct field visibility_result[] = {
 	{ "index", FT_INT, .bounded = true, .max = INT64_MAX },
 	{ "id", FT_STRING },
 	{ "action", FT_ENUM, .choices = visibility_actions },
+	{ "data", FT_OBJECT, FF_OPTIONAL, .fields = message_fields },
 	FIELD_END
 };
 static const struct field visibility_item = { "item", FT_OBJECT, .fields = visibility_result };

@@ -124,23 +124,20 @@ set_nullable(struct json *schema, const struct route *r)
 }
 
 static void
-list_meta(struct json *props)
+list_meta(struct arena *a, struct json *props)
 {
-	static const char *const required[] = { "total", "limit", "offset", "has_more", NULL };
-	static const struct {
-		const char *name, *type;
-	} members[] = {
-		{ "total", "integer" },
-		{ "limit", "integer" },
-		{ "offset", "integer" },
-		{ "has_more", "boolean" },
-		{ "sort_by", "string" },
-		{ "sort_order", "string" },
+	static const char *const orders[] = { "asc", "desc", NULL };
+	static const struct field meta[] = {
+		{ "total", FT_INT, .bounded = true, .max = INT64_MAX },
+		{ "limit", FT_INT, .bounded = true, .min = 1, .max = INT64_MAX },
+		{ "offset", FT_INT, .bounded = true, .max = INT64_MAX },
+		{ "has_more", FT_BOOL },
+		{ "sort_by", FT_STRING },
+		{ "sort_order", FT_ENUM, .choices = orders },
+		FIELD_END,
 	};
-	struct json *meta = object_schema(json_set_object(props, "meta"), required);
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-		json_set_c(json_set_object(meta, members[i].name), "type", members[i].type);
+	json_set(props, "meta", field_schema(a, meta, FIELD_ANSWER));
 }
 
 static void
@@ -160,11 +157,15 @@ fill_json_answer(struct arena *a, const struct route *r, struct json *schema)
 	case ANSWER_LIST:
 	case ANSWER_ARRAY:
 		props = object_schema(schema, r->answer_kind == ANSWER_LIST ? data_meta : data);
-		d = json_set_object(props, "data");
-		json_set_c(d, "type", "array");
-		json_set(d, "items", answer_schema(a, r));
+		if (r->flags & ROUTE_LIST_OBJECT)
+			json_set(props, "data", answer_schema(a, r));
+		else {
+			d = json_set_object(props, "data");
+			json_set_c(d, "type", "array");
+			json_set(d, "items", answer_schema(a, r));
+		}
 		if (r->answer_kind == ANSWER_LIST)
-			list_meta(props);
+			list_meta(a, props);
 		break;
 	case ANSWER_DELETED:
 		props = object_schema(schema, data);
