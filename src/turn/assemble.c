@@ -142,6 +142,7 @@ params_settle(struct turn *t)
 	const struct prompt_sampling *s = &t->prompt->sampling;
 	struct llm_params *p = &t->llm.params;
 
+	*p = LLM_PARAMS_NONE;
 #define TAKE(name) p->name = s->name;
 	PARAM_DOUBLES(TAKE)
 #undef TAKE
