@@ -143,17 +143,38 @@ stack_psql() {
 		"$bin/psql" -X -q -v ON_ERROR_STOP=1 -d "$database" "$@"
 }
 
+# stack_nap: 20 ms without a process.
+stack_nap() {
+	[ -n "${stack_idle:-}" ] || exec {stack_idle}<> <(:)
+	read -r -t 0.02 -u "$stack_idle" || true
+}
+
 # stack_ready SECONDS PID COMMAND…: waits until COMMAND succeeds; fails when PID ends or time is up.
 stack_ready() {
 	local until=$((SECONDS + $1)) pid=$2
 	shift 2
-	until "$@" >/dev/null 2>&1; do
+	until "$@"; do
 		kill -0 "$pid" 2>/dev/null && [ $SECONDS -lt $until ] || return 1
-		sleep 0.02
+		stack_nap
 	done
 }
 
-stack_pg_accepts() { "$(stack_pg_bin "$(cat "$1/pg/PG_VERSION")")/pg_isready" -q -h "$(stack_run "$1")"; }
+# stack_pg_accepts DIR PID: the server with that process says in its pid file when it takes connections.
+stack_pg_accepts() {
+	local line=()
+	{ mapfile -t line <"$1/pg/postmaster.pid"; } 2>/dev/null
+	[ "${line[0]:-}" = "$2" ] && [[ ${line[7]:-} == ready* ]]
+}
+
+# stack_answers PORT: does /health answer 200?
+stack_answers() {
+	local status fd
+	{ exec {fd}<>"/dev/tcp/127.0.0.1/$1"; } 2>/dev/null || return 1
+	printf 'GET /health HTTP/1.0\r\n\r\n' >&"$fd"
+	read -r -t 5 -u "$fd" _ status _
+	exec {fd}>&-
+	[ "$status" = 200 ]
+}
 
 # stack_database DIR NAME: makes the database and the roles if they are not there.
 stack_database() {

@@ -10,17 +10,17 @@ CLEANFILES += $(unit_DATA) $(sysusers_DATA) $(tmpfiles_DATA) $(conf_DATA) $(ngin
 
 fill_in = $(AM_V_GEN)$(MKDIR_P) $(@D) && sed -e 's|@bindir[@]|$(bindir)|g' -e 's|@sbindir[@]|$(sbindir)|g' -e 's|@sysconfdir[@]|$(sysconfdir)|g' \
 	-e 's|@docdir[@]|$(docdir)|g' -e 's|@webdir[@]|$(pkgdatadir)/web|g'
-systemd/tavernd.service: systemd/tavernd.service.in
+systemd/tavernd.service: systemd/tavernd.service.in Makefile
 	$(fill_in) $(srcdir)/systemd/tavernd.service.in >$@
-systemd/tavernd.socket: systemd/tavernd.socket.in
+systemd/tavernd.socket: systemd/tavernd.socket.in Makefile
 	$(fill_in) $(srcdir)/systemd/tavernd.socket.in >$@
-systemd/tavernd-migrate.service: systemd/tavernd-migrate.service.in
+systemd/tavernd-migrate.service: systemd/tavernd-migrate.service.in Makefile
 	$(fill_in) $(srcdir)/systemd/tavernd-migrate.service.in >$@
-systemd/sysusers/tavernd.conf: systemd/tavernd.sysusers
+systemd/sysusers/tavernd.conf: systemd/tavernd.sysusers Makefile
 	$(fill_in) $(srcdir)/systemd/tavernd.sysusers >$@
-systemd/tmpfiles/tavernd.conf: systemd/tavernd.tmpfiles
+systemd/tmpfiles/tavernd.conf: systemd/tavernd.tmpfiles Makefile
 	$(fill_in) $(srcdir)/systemd/tavernd.tmpfiles >$@
-nginx/nginx-routes.conf: nginx/routes.conf
+nginx/nginx-routes.conf: nginx/routes.conf Makefile
 	$(fill_in) $(srcdir)/nginx/routes.conf >$@
-nginx/site/tavernd.conf: nginx/tavernd.conf
+nginx/site/tavernd.conf: nginx/tavernd.conf Makefile
 	$(fill_in) $(srcdir)/nginx/tavernd.conf >$@

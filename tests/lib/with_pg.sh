@@ -3,6 +3,7 @@
 # TEST_PG (directory of the socket), the superuser postgres, the database `tavern` with the three roles in it,
 # TEST_PG_PID (the server's process) and TEST_PG_BIN (PostgreSQL's programs).
 set -u
+# shellcheck source=scripts/stack.sh disable=SC2154
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/stack.sh"
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/tavern-pg.XXXXXX") || exit 1
@@ -19,7 +20,7 @@ stack_owner "$dir"
 stack_dirs "$dir" && stack_initdb "$dir" --no-sync || die "no cluster"
 "$top/scripts/stack.sh" postgres "$dir" fsync=off deadlock_timeout=100ms ${TEST_PG_SETTINGS:-} 2>"$dir/log/postgres.log" &
 pid=$!
-stack_ready 20 "$pid" stack_pg_accepts "$dir" || { cat "$dir/log/postgres.log" >&2; die "PostgreSQL does not start"; }
+stack_ready 20 "$pid" stack_pg_accepts "$dir" "$pid" || { cat "$dir/log/postgres.log" >&2; die "PostgreSQL does not start"; }
 stack_database "$dir" tavern || die "no database"
 
 TEST_PG=$(stack_run "$dir") TEST_PG_PID=$pid TEST_PG_BIN=$(stack_pg_bin) "$@"

@@ -84,11 +84,11 @@ sub stop_nginx { $_[0]->_end('nginx', 'TERM', 10) }
 
 sub start_postgres {
 	my ($self) = @_;
-	my $bin;
+	my $pid;
 
 	$self->_spawn('postgres', 'bash', $stack, 'postgres', $self->{dir}, 'fsync=off', @{ $self->{pg_settings} });
-	$bin = $self->_pg_bin;
-	$self->wait_for('PostgreSQL', sub { system("$bin/pg_isready", '-q', '-h', $self->{pg_socket}, '-p', $self->{pg_port} // 5432) == 0 }, 30)
+	$pid = $self->{pid}{postgres};
+	$self->wait_for('PostgreSQL', sub { _slurp("$self->{dir}/pg/postmaster.pid") =~ /\A$pid\n.*^ready *$/ms }, 60)
 		or croak "PostgreSQL does not start:\n" . $self->log('postgres');
 }
 
@@ -159,7 +159,13 @@ sub alive {
 sub log {
 	my ($self, $name) = @_;
 
-	open my $fh, '<', "$self->{dir}/log/$name.log" or return '';
+	return _slurp("$self->{dir}/log/$name.log");
+}
+
+sub _slurp {
+	my ($file) = @_;
+
+	open my $fh, '<', $file or return '';
 	local $/;
 	return <$fh> // '';
 }
