@@ -7,9 +7,10 @@ tests_vectors_run_SOURCES = tests/vectors/run.c \
 	tests/vectors/fixture.c tests/vectors/fixture.h \
 	tests/vectors/macros.c tests/vectors/macros_assemble.c tests/vectors/macros_assemble.h \
 	tests/vectors/providers.c \
-	tests/vectors/regex.c \
+	tests/vectors/rearrange.c tests/vectors/regex.c \
 	tests/vectors/st_real.c \
 	tests/vectors/tokens.c tests/vectors/tomori.c \
+	tests/vectors/tomori_scene.c tests/vectors/tomori_scene.h \
 	tests/vectors/worldbook.c
 vectors_libs = libllm.a libprompt.a liblore.a libmacro.a libregex.a libcard.a libtoken.a
 tests_vectors_run_LDADD = $(vectors_libs) $(PCRE2_LIBS) $(BASE_LIBS) $(ARCHIVE_LIBS) $(Z_LIBS)
