@@ -6,6 +6,7 @@ tests_vectors_run_SOURCES = tests/vectors/run.c \
 	tests/vectors/cards.c tests/vectors/conditionals.c \
 	tests/vectors/fixture.c tests/vectors/fixture.h \
 	tests/vectors/macros.c tests/vectors/macros_assemble.c tests/vectors/macros_assemble.h \
+	tests/vectors/names.c tests/vectors/names.h \
 	tests/vectors/providers.c \
 	tests/vectors/rearrange.c tests/vectors/regex.c \
 	tests/vectors/st_real.c \

@@ -1,11 +1,11 @@
 /* worldbook: one scan (or two, the second with the timers of the first) and what it activates and prints. */
+#include "names.h"
 #include "vectors.h"
 
 #include "lore/book_file.h"
 
 struct feed {
-	struct arena *a;
-	struct str user, chr;
+	struct names names;
 	const struct json *rolls;
 	size_t next;
 };
@@ -16,24 +16,10 @@ or_else(struct str s, struct str dflt)
 	return s.p != NULL ? s : dflt;
 }
 
-/* The two macros that the cases use. */
 static struct str
 expand(void *arg, struct str text)
 {
-	struct feed *f = arg;
-	struct sb out = sb_new(f->a);
-
-	for (size_t i = 0; i < text.n;) {
-		bool user = str_starts(str_sub(text, i, text.n), STR("{{user}}"));
-		bool chr = str_starts(str_sub(text, i, text.n), STR("{{char}}"));
-
-		if (user || chr)
-			sb_add(&out, user ? f->user : f->chr);
-		else
-			sb_addc(&out, text.p[i]);
-		i += user || chr ? 8 : 1;
-	}
-	return sb_str(&out);
+	return names_expand(&((struct feed *)arg)->names, text);
 }
 
 static double
@@ -108,7 +94,7 @@ read_scan(struct arena *a, const struct json *in, struct feed *feed)
 	struct lore_scan s = { .max_context = json_get_int(in, "max_context", 100000),
 		.settings = read_settings(json_get(in, "settings")),
 		.trigger = or_else(json_get_str(in, "trigger"), STR("normal")),
-		.character = feed->chr,
+		.character = names_char(&feed->names),
 		.calls = { .arg = feed, .expand = expand, .roll = roll } };
 	struct str *injected = arena_new(a, struct str),
 		   *tags = arena_array(a, struct str, json_len(json_get(in, "char_tags")) + 1);
@@ -244,15 +230,15 @@ static int
 run_case(struct ctx *c, const struct json *file, const struct json *case_, struct sb *why)
 {
 	const struct json *in = json_get(case_, "input"), *expected = json_get(case_, "expected");
-	struct feed feed = { .a = c->a,
-		.user = or_else(json_get_str(in, "user"), STR("User")),
-		.chr = or_else(json_get_str(in, "char"), STR("Char")) };
+	struct feed feed = { .rolls = NULL };
 	const struct lore_set *set = read_set(c->a, in);
-	struct lore_scan scan = read_scan(c->a, in, &feed);
+	struct lore_scan scan;
 	const struct lore_result *r;
 	int bad = 0;
 
 	(void)file;
+	names_begin(&feed.names, c->a, in, MACRO_LORE);
+	scan = read_scan(c->a, in, &feed);
 	if (json_get(in, "timed_from_earlier_scan_of") != NULL) {
 		struct lore_scan earlier = scan;
 
