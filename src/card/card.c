@@ -154,7 +154,7 @@ take_root_fields(struct arena *a, struct json *doc, struct json *data, bool flat
 	}
 }
 
-/* The document in V2/V3 shape, unknown members where they were. */
+/* The document in V2/V3 shape, unknown members where they were; takes `rest` apart. */
 static struct json *
 shape_document(struct arena *a, const struct json *raw, enum card_format format, struct receipt *r)
 {
@@ -162,7 +162,7 @@ shape_document(struct arena *a, const struct json *raw, enum card_format format,
 		    *ext;
 	struct json_iter it = { 0 };
 	struct shaper s = { .a = a, .receipt = r, .path = "/data" };
-	struct str key, version = json_get_str(raw, "spec_version");
+	struct str key, version = json_get_str(rest, "spec_version");
 	bool flat = json_type(data) != JSON_OBJECT;
 
 	json_set_c(doc, "spec", format == CARD_V3 ? "chara_card_v3" : "chara_card_v2");
@@ -263,9 +263,10 @@ derive(struct arena *a, struct card *c)
 	}
 }
 
-int
-card_read_json(struct arena *a, const struct json *doc, struct str text, struct str fallback_name,
-    struct card *out, struct import_error *err)
+/* As card_read_json, of a document that is ours to change. */
+static int
+take(struct arena *a, struct json *doc, struct str text, struct str fallback_name, struct card *out,
+    struct import_error *err)
 {
 	if (out->via == NULL)
 		out->via = "json";
@@ -288,6 +289,13 @@ card_read_json(struct arena *a, const struct json *doc, struct str text, struct 
 	return 0;
 }
 
+int
+card_read_json(struct arena *a, const struct json *doc, struct str text, struct str fallback_name,
+    struct card *out, struct import_error *err)
+{
+	return take(a, json_copy(a, doc), text, fallback_name, out, err);
+}
+
 static int
 read_text(struct arena *a, struct str bytes, const struct import_file *file, struct card *out,
     struct import_error *err)
@@ -295,7 +303,7 @@ read_text(struct arena *a, struct str bytes, const struct import_file *file, str
 	struct str text = shape_text(a, bytes, &out->receipt);
 	struct json *doc = shape_read(a, text, out->via ? out->via : "", err);
 
-	return doc ? card_read_json(a, doc, text, file->fallback_name, out, err) : -1;
+	return doc ? take(a, doc, text, file->fallback_name, out, err) : -1;
 }
 
 /* The text of a chunk is base64 of JSON, or JSON. */
@@ -387,7 +395,7 @@ read_charx(struct arena *a, const struct import_file *file, struct card *out, st
 	if (json_get_str(doc, "spec").n == 0)
 		return import_fail(
 		    a, err, "missing_spec", "card.json", "card.json has no \"spec\": it is no CHARX card");
-	if (card_read_json(a, doc, text, file->fallback_name, out, err) < 0)
+	if (take(a, doc, text, file->fallback_name, out, err) < 0)
 		return -1;
 	card_take_assets(a, &x, out);
 	return 0;

@@ -100,6 +100,24 @@ static const struct sign {
 	/* clang-format on */
 };
 
+/* The oldest cards are a name with something of a card; themes and templates have names, too. */
+static bool
+is_named_card(const struct json *doc)
+{
+	static const char *const companions[] = { "scenario", "creatorcomment", "creator_notes",
+		"alternate_greetings", "character_book", "tags", "avatar", "chat", "talkativeness",
+		"description", "personality", "first_mes", "mes_example", "char_greeting", "world_scenario",
+		"example_dialogue", "create_date" };
+	enum json_type name = json_type(json_get(doc, "name"));
+
+	if (name != JSON_STRING && name != JSON_INT)
+		return false;
+	for (size_t i = 0; i < sizeof(companions) / sizeof(companions[0]); i++)
+		if (json_has(doc, companions[i]))
+			return true;
+	return json_len(doc) == 1;
+}
+
 enum import_kind
 import_kind_of(const struct json *doc)
 {
@@ -118,10 +136,7 @@ import_kind_of(const struct json *doc)
 	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
 		if (json_has(doc, signs[i].key) && json_type(json_get(doc, signs[i].key)) == signs[i].type)
 			return signs[i].kind;
-	/* The oldest cards are anything with a name. */
-	return json_type(json_get(doc, "name")) == JSON_STRING || json_type(json_get(doc, "name")) == JSON_INT
-		   ? IMPORT_CHARACTER
-		   : IMPORT_UNKNOWN;
+	return is_named_card(doc) ? IMPORT_CHARACTER : IMPORT_UNKNOWN;
 }
 
 enum import_kind

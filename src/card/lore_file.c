@@ -246,7 +246,7 @@ own_uid(const struct json *e, struct str key)
 }
 
 static void
-take_entry(struct arena *a, struct numbering *n, const struct json *v, struct str key, size_t index)
+take_entry(struct arena *a, struct numbering *n, struct json *v, struct str key, size_t index)
 {
 	const char *path = key.p ? shape_path(a, n->path, key) : shape_path_at(a, n->path, index);
 	struct shaper s = { .a = a, .receipt = n->receipt, .path = path, .sparse = true };
@@ -256,7 +256,7 @@ take_entry(struct arena *a, struct numbering *n, const struct json *v, struct st
 		note_no_entry(n->receipt, path, v);
 		return;
 	}
-	row.entry = json_copy(a, v);
+	row.entry = v;
 	row.uid = own_uid(v, key);
 	row.implied = row.uid < 0;
 	if (row.implied)
@@ -352,26 +352,29 @@ static const struct shape_field book_fields[] = {
 };
 #define BOOK_FIELDS (sizeof(book_fields) / sizeof(book_fields[0]))
 
-struct json *
-lore_normalise(struct arena *a, const struct json *book, const char *path, struct receipt *r)
+/* As lore_normalise, of a book that is ours to change; NULL and unchanged if it has no entries. */
+static struct json *
+normalise(struct arena *a, struct json *book, const char *path, struct receipt *r)
 {
 	static const char *const others[] = { "entries", "originalData", NULL };
 	struct shaper s = { .a = a, .receipt = r, .path = path };
 	const struct json *list = json_get(book, "entries");
-	struct json *out = json_object(a), *v;
-	struct json_iter it = { 0 };
-	struct str key;
 
 	if (json_type(list) != JSON_ARRAY && json_type(list) != JSON_OBJECT)
 		return NULL;
-	while (json_next(book, &it, &key, &v))
-		if (!str_is(key, "entries"))
-			json_set_s(out, key, v);
-	shape_fix(&s, out, book_fields, BOOK_FIELDS);
+	shape_fix(&s, book, book_fields, BOOK_FIELDS);
 	if (r)
-		shape_unknown(&s, out, book_fields, BOOK_FIELDS, others);
-	json_set(out, "entries", entries_of(a, list, shape_path(a, path, STR("entries")), r));
-	return out;
+		shape_unknown(&s, book, book_fields, BOOK_FIELDS, others);
+	json_set(book, "entries", entries_of(a, list, shape_path(a, path, STR("entries")), r));
+	return book;
+}
+
+struct json *
+lore_normalise(struct arena *a, const struct json *book, const char *path, struct receipt *r)
+{
+	enum json_type t = json_type(json_get(book, "entries"));
+
+	return t == JSON_ARRAY || t == JSON_OBJECT ? normalise(a, json_copy(a, book), path, r) : NULL;
 }
 
 void
@@ -535,12 +538,13 @@ shape_of(const struct json *book)
 	return json_type(list) == JSON_ARRAY ? LORE_ST_ARRAY : LORE_ST;
 }
 
-int
-lore_file_read_json(struct arena *a, const struct json *doc, struct str text, struct str fallback_name,
-    struct lore_file *out, struct import_error *err)
+/* As lore_file_read_json, of a document that is ours to change. */
+static int
+take(struct arena *a, struct json *doc, struct str text, struct str fallback_name, struct lore_file *out,
+    struct import_error *err)
 {
 	enum import_kind kind = import_kind_of(doc);
-	const struct json *book = lore_from_other(a, doc, &out->shape);
+	struct json *book = lore_from_other(a, doc, &out->shape);
 
 	out->raw = text;
 	out->receipt.a = a;
@@ -552,7 +556,7 @@ lore_file_read_json(struct arena *a, const struct json *doc, struct str text, st
 		    "this is a character card: import it as a character, its embedded book comes with it");
 	else if ((book = doc) != NULL)
 		out->shape = shape_of(doc);
-	out->doc = lore_normalise(a, book, "", &out->receipt);
+	out->doc = normalise(a, book, "", &out->receipt);
 	if (out->doc == NULL)
 		return import_fail(a, err, "not_a_worldbook", "/entries",
 		    "no world book: expected \"entries\" as an object or a list, found %s",
@@ -565,6 +569,13 @@ lore_file_read_json(struct arena *a, const struct json *doc, struct str text, st
 	if (str_trim(out->name).n == 0)
 		out->name = fallback_name;
 	return 0;
+}
+
+int
+lore_file_read_json(struct arena *a, const struct json *doc, struct str text, struct str fallback_name,
+    struct lore_file *out, struct import_error *err)
+{
+	return take(a, json_copy(a, doc), text, fallback_name, out, err);
 }
 
 /* The book of a PNG: NovelAI's chunk. */
@@ -601,5 +612,5 @@ lore_file_read(
 		return -1;
 	bytes = shape_text(a, bytes, &out->receipt);
 	doc = shape_read(a, bytes, "", err);
-	return doc ? lore_file_read_json(a, doc, bytes, file->fallback_name, out, err) : -1;
+	return doc ? take(a, doc, bytes, file->fallback_name, out, err) : -1;
 }

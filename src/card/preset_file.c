@@ -335,18 +335,17 @@ check_kind(struct arena *a, const struct json *doc, struct import_error *err)
 	return import_fail(a, err, "not_a_preset", "", "no preset but %s", import_kind_name(kind));
 }
 
-int
-preset_file_read_json(struct arena *a, const struct json *raw, struct str text, struct str fallback_name,
-    struct preset_file *out, struct import_error *err)
+/* As preset_file_read_json, of a document that is ours to change. */
+static int
+take(struct arena *a, struct json *doc, struct str text, struct str fallback_name, struct preset_file *out,
+    struct import_error *err)
 {
 	struct shaper s = { .a = a, .receipt = &out->receipt, .path = "" };
-	struct json *doc;
 
 	out->receipt.a = a;
 	out->raw = text;
-	if (check_kind(a, raw, err) < 0)
+	if (check_kind(a, doc, err) < 0)
 		return -1;
-	doc = json_copy(a, raw);
 	if (drop_secrets(a, doc, &out->receipt))
 		out->raw = json_text_pretty(a, doc);
 	take_old_names(doc, &out->receipt);
@@ -369,6 +368,13 @@ preset_file_read_json(struct arena *a, const struct json *raw, struct str text, 
 }
 
 int
+preset_file_read_json(struct arena *a, const struct json *doc, struct str text, struct str fallback_name,
+    struct preset_file *out, struct import_error *err)
+{
+	return take(a, json_copy(a, doc), text, fallback_name, out, err);
+}
+
+int
 preset_file_read(
     struct arena *a, const struct import_file *file, struct preset_file *out, struct import_error *err)
 {
@@ -378,7 +384,7 @@ preset_file_read(
 	*out = (struct preset_file){ .receipt = { .a = a } };
 	text = shape_text(a, file->bytes, &out->receipt);
 	doc = shape_read(a, text, "", err);
-	return doc ? preset_file_read_json(a, doc, text, file->fallback_name, out, err) : -1;
+	return doc ? take(a, doc, text, file->fallback_name, out, err) : -1;
 }
 
 struct json *

@@ -50,6 +50,8 @@ test_refused(void **state)
 		{ "{\"name\":\"A\",\"x\":NaN}", "invalid_json" },
 		{ "[1,2]", "not_a_card" },
 		{ "{\"hello\":1}", "not_a_card" },
+		{ "{\"name\":\"Dark theme\",\"blur_strength\":5}", "not_a_card" },
+		{ "{\"name\":\"Alpaca\",\"story_string\":\"x\"}", "not_a_card" },
 		{ "{\"entries\":{},\"name\":\"Book\"}", "not_a_card" },
 		{ "{\"prompts\":[],\"name\":\"Preset\"}", "not_a_card" },
 		{ "{\"scriptName\":\"s\",\"findRegex\":\"x\"}", "not_a_card" },
