@@ -17,11 +17,15 @@
 	}
 
 #define vec_push(a, vec, item) \
-	(vec_grow((a), (void **)&(vec)->v, (vec)->n, &(vec)->cap, sizeof(*(vec)->v), 1), \
+	((vec)->n < (vec)->cap \
+			? (void)0 \
+			: vec_grow((a), (void **)&(vec)->v, (vec)->n, &(vec)->cap, sizeof(*(vec)->v), 1), \
 		(vec)->v[(vec)->n++] = (item))
 /* Pointer to a new zeroed last element. */
 #define vec_add(a, vec) \
-	(vec_grow((a), (void **)&(vec)->v, (vec)->n, &(vec)->cap, sizeof(*(vec)->v), 1), \
+	((vec)->n < (vec)->cap \
+			? (void)0 \
+			: vec_grow((a), (void **)&(vec)->v, (vec)->n, &(vec)->cap, sizeof(*(vec)->v), 1), \
 		&(vec)->v[(vec)->n++])
 #define vec_last(vec) (&(vec)->v[(vec)->n - 1])
 #define vec_pop(vec) ((vec)->v[--(vec)->n])

@@ -6,7 +6,7 @@
 static enum macro_view
 view_of(const struct row *r)
 {
-	return strstr(r->name, "global") ? MACRO_GLOBAL : MACRO_LOCAL;
+	return r->flags & ROW_GLOBAL ? MACRO_GLOBAL : MACRO_LOCAL;
 }
 
 static uint64_t
@@ -200,29 +200,31 @@ short_run(struct ev *ev, const struct node *n, struct str *out)
 }
 
 #define W ROW_WRITE
+#define K ROW_KEY
+#define G ROW_GLOBAL
 #define ALL DIALECTS_ALL
 
 // clang-format off
 static const struct row rows[] = {
-	{ "getvar", "", fn_get, 1, 1, ARGS_PAGE, MF_NONE, 0, ALL, "::name", "variables",
+	{ "getvar", "", fn_get, 1, 1, ARGS_PAGE, MF_NONE, K, ALL, "::name", "variables",
 	    "value of a local variable or of a path in it; nothing if it is not set", NULL },
-	{ "getglobalvar", "", fn_get, 1, 1, ARGS_PAGE, MF_NONE, 0, ALL, "::name", "variables", "value of a global variable", NULL },
-	{ "hasvar", "varexists", fn_has, 1, 1, ARGS_PAGE, MF_NONE, 0, ALL, "::name", "variables",
+	{ "getglobalvar", "", fn_get, 1, 1, ARGS_PAGE, MF_NONE, K | G, ALL, "::name", "variables", "value of a global variable", NULL },
+	{ "hasvar", "varexists", fn_has, 1, 1, ARGS_PAGE, MF_NONE, K, ALL, "::name", "variables",
 	    "true if the local variable exists, even if it is empty; else false", NULL },
-	{ "hasglobalvar", "globalvarexists", fn_has, 1, 1, ARGS_PAGE, MF_NONE, 0, ALL, "::name", "variables",
+	{ "hasglobalvar", "globalvarexists", fn_has, 1, 1, ARGS_PAGE, MF_NONE, K | G, ALL, "::name", "variables",
 	    "true if the global variable exists", NULL },
-	{ "setvar", "", fn_set, 2, 2, ARGS_PAGE, MF_NONE, W, ALL, "::name::value", "variables", "sets a local variable", NULL },
-	{ "setglobalvar", "", fn_set, 2, 2, ARGS_PAGE, MF_NONE, W, ALL, "::name::value", "variables", "sets a global variable", NULL },
-	{ "addvar", "addnumvar", fn_add, 2, 2, ARGS_PAGE, MF_NONE, W, ALL, "::name::value", "variables",
+	{ "setvar", "", fn_set, 2, 2, ARGS_PAGE, MF_NONE, W | K, ALL, "::name::value", "variables", "sets a local variable", NULL },
+	{ "setglobalvar", "", fn_set, 2, 2, ARGS_PAGE, MF_NONE, W | K | G, ALL, "::name::value", "variables", "sets a global variable", NULL },
+	{ "addvar", "addnumvar", fn_add, 2, 2, ARGS_PAGE, MF_NONE, W | K, ALL, "::name::value", "variables",
 	    "adds two numbers, appends to a text, pushes onto a list", NULL },
-	{ "addglobalvar", "", fn_add, 2, 2, ARGS_PAGE, MF_NONE, W, ALL, "::name::value", "variables", "the same for a global variable", NULL },
-	{ "incvar", "", fn_inc, 1, 1, ARGS_PAGE, MF_NONE, W, ALL, "::name", "variables", "counts up and prints the new value", NULL },
-	{ "incglobalvar", "", fn_inc, 1, 1, ARGS_PAGE, MF_NONE, W, ALL, "::name", "variables", "the same for a global variable", NULL },
-	{ "decvar", "", fn_dec, 1, 1, ARGS_PAGE, MF_NONE, W, ALL, "::name", "variables", "counts down and prints the new value", NULL },
-	{ "decglobalvar", "", fn_dec, 1, 1, ARGS_PAGE, MF_NONE, W, ALL, "::name", "variables", "the same for a global variable", NULL },
-	{ "deletevar", "flushvar", fn_delete, 1, 1, ARGS_PAGE, MF_NONE, W, ALL, "::name", "variables",
+	{ "addglobalvar", "", fn_add, 2, 2, ARGS_PAGE, MF_NONE, W | K | G, ALL, "::name::value", "variables", "the same for a global variable", NULL },
+	{ "incvar", "", fn_inc, 1, 1, ARGS_PAGE, MF_NONE, W | K, ALL, "::name", "variables", "counts up and prints the new value", NULL },
+	{ "incglobalvar", "", fn_inc, 1, 1, ARGS_PAGE, MF_NONE, W | K | G, ALL, "::name", "variables", "the same for a global variable", NULL },
+	{ "decvar", "", fn_dec, 1, 1, ARGS_PAGE, MF_NONE, W | K, ALL, "::name", "variables", "counts down and prints the new value", NULL },
+	{ "decglobalvar", "", fn_dec, 1, 1, ARGS_PAGE, MF_NONE, W | K | G, ALL, "::name", "variables", "the same for a global variable", NULL },
+	{ "deletevar", "flushvar", fn_delete, 1, 1, ARGS_PAGE, MF_NONE, W | K, ALL, "::name", "variables",
 	    "deletes a local variable or a leaf of it", NULL },
-	{ "deleteglobalvar", "flushglobalvar", fn_delete, 1, 1, ARGS_PAGE, MF_NONE, W, ALL, "::name", "variables",
+	{ "deleteglobalvar", "flushglobalvar", fn_delete, 1, 1, ARGS_PAGE, MF_NONE, W | K | G, ALL, "::name", "variables",
 	    "deletes a global variable or a leaf of it", NULL },
 };
 // clang-format on

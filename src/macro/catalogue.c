@@ -97,11 +97,11 @@ row_find(struct str name, enum macro_dialect d, bool *exact_out)
 	for (at = fold_hash(name.p, name.n) & (SLOTS - 1); slots[at].row; at = (at + 1) & (SLOTS - 1)) {
 		const struct slot *s = &slots[at];
 
-		if (s->len != name.n || !(numbered[s->row - 1]->dialects & 1u << d) ||
-		    !str_ieq((struct str){ s->name, s->len }, name))
+		if (s->len != name.n || !(numbered[s->row - 1]->dialects & 1u << d))
 			continue;
 		*exact_out = memcmp(s->name, name.p, name.n) == 0;
-		return s->row;
+		if (*exact_out || str_ieq((struct str){ s->name, s->len }, name))
+			return s->row;
 	}
 	return 0;
 }

@@ -36,16 +36,15 @@ place_of(struct ev *ev, uint32_t at)
 		ev->place = 0;
 		ev->line = ev->column = 1;
 	}
-	for (; ev->place < at && ev->place < s.n; ev->place++) {
-		unsigned char c = (unsigned char)s.p[ev->place];
-
-		if (c == '\n') {
-			ev->line++;
-			ev->column = 1;
-		} else if ((c & 0xc0) != 0x80) {
-			ev->column++;
-		}
+	if (at > s.n)
+		at = (uint32_t)s.n;
+	for (const char *nl; at > ev->place && (nl = memchr(s.p + ev->place, '\n', at - ev->place)) != NULL;) {
+		ev->place = (uint32_t)(nl - s.p) + 1;
+		ev->line++;
+		ev->column = 1;
 	}
+	for (; ev->place < at; ev->place++)
+		ev->column += ((unsigned char)s.p[ev->place] & 0xc0) != 0x80;
 }
 
 void
@@ -71,7 +70,7 @@ eval_warn(struct ev *ev, enum macro_code code, const struct node *n, struct str 
 		return;
 	if (ev->r->code_count[code] < ev->r->env->limits.warnings) {
 		va_start(ap, fmt);
-		w.message = arena_vprintf(ev->r->a, fmt, ap);
+		w.message = strchr(fmt, '%') ? arena_vprintf(ev->r->a, fmt, ap) : fmt;
 		va_end(ap);
 		if (n) {
 			uint32_t end = n->type == N_OPEN && n->close ? ev->t->nodes[n->close].end : n->end;
@@ -259,17 +258,17 @@ insert(struct ev *ev, struct str v)
 static size_t
 units(struct str s)
 {
-	size_t n = 0;
+	size_t i = 0;
 
-	if (s.n > 64)
-		return utf8_units(s);
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-
-		n += (c & 0xc0) != 0x80;
-		n += c >= 0xf0;
+	for (uint64_t eight; i + 8 <= s.n; i += 8) {
+		memcpy(&eight, s.p + i, 8);
+		if (eight & 0x8080808080808080u)
+			return i + utf8_units(str_sub(s, i, s.n));
 	}
-	return n;
+	for (; i < s.n; i++)
+		if ((unsigned char)s.p[i] >= 0x80)
+			return i + utf8_units(str_sub(s, i, s.n));
+	return s.n;
 }
 
 /* ---- macros ---- */

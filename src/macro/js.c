@@ -28,10 +28,22 @@ js_blank(struct str s, size_t at, size_t *len_out)
 	return true;
 }
 
+/* A byte that is no blank and part of none. */
+static bool
+solid(char c)
+{
+	unsigned char u = (unsigned char)c;
+
+	return u > ' ' && u < 0x80;
+}
+
 struct str
 js_trim(struct str s)
 {
 	size_t b = 0, e = s.n, len;
+
+	if (!e || (solid(s.p[0]) && solid(s.p[e - 1])))
+		return s;
 
 	while (b < e && js_blank(s, b, &len))
 		b += len;
@@ -109,8 +121,12 @@ js_number(struct str s, double *out)
 	struct str body;
 
 	s = js_trim(s);
-	if (s.n == 0)
+	if (s.n == 0 || (s.p[0] > '9' && s.p[0] != 'I'))
 		return false;
+	if (s.n == 1 && s.p[0] >= '0') {
+		*out = s.p[0] - '0';
+		return true;
+	}
 	if (radix_number(s, out))
 		return true;
 	minus = s.p[0] == '-';
@@ -170,7 +186,10 @@ js_number_text(struct arena *a, double v)
 {
 	struct sb b = sb_new(a);
 
-	sb_add_double(&b, v == 0 ? 0 : v);
+	if (v == floor(v) && fabs(v) < 1e15)
+		sb_add_int(&b, (int64_t)v);
+	else
+		sb_add_double(&b, v);
 	return sb_str(&b);
 }
 

@@ -216,7 +216,9 @@ enum row_flag {
 	ROW_WRAP = 16,     /* marinara: {{x}}…{{/x}} */
 	ROW_STOPS = 32,    /* noop: an empty result that trim does not look through */
 	ROW_RAW_ARGS = 64, /* arguments are not evaluated: comments */
-	ROW_LAZY = 128     /* evaluates its arguments itself */
+	ROW_LAZY = 128,    /* evaluates its arguments itself */
+	ROW_KEY = 256,     /* the first argument is a variable's key */
+	ROW_GLOBAL = 512   /* of the global view */
 };
 
 #define DIALECTS_PAGE (1u << MACRO_AUTO | 1u << MACRO_TAVERNHEADLESS | 1u << MACRO_SILLYTAVERN)

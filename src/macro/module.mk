@@ -10,3 +10,7 @@ libmacro_a_SOURCES = \
 	src/macro/tomori_private.h src/macro/values.c src/macro/values.h src/macro/vars.c
 
 MACRO_LIBS = libmacro.a $(BASE_LIBS)
+
+EXTRA_PROGRAMS += bench/macro
+bench_macro_SOURCES = bench/macro.c
+bench_macro_LDADD = $(MACRO_LIBS)

@@ -154,7 +154,11 @@ cursor_next(struct cursor *k, bool *child_out)
 void
 trim_range(const struct compile *c, uint32_t *s, uint32_t *e)
 {
-	struct str t = js_trim(str_sub(c->src, *s, *e));
+	struct str t;
+
+	if (*s < *e && (unsigned char)(c->src.p[*s] - 0x21) < 0x5f && (unsigned char)(c->src.p[*e - 1] - 0x21) < 0x5f)
+		return; /* no blank at either end: the usual case */
+	t = js_trim(str_sub(c->src, *s, *e));
 
 	if (*s > *e)
 		*s = *e;
@@ -178,22 +182,47 @@ add_arg(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 	a = (struct arg){ .s = s, .e = e };
 	a.n0 = node_from(c->nodes.v, i + 1, n->skip, s);
 	a.n1 = node_from(c->nodes.v, a.n0, n->skip, e);
-	if (a.n0 == a.n1)
-		a.hash = hash_bytes(hash_seed(), c->src.p + s, e - s);
-	else
+	if (a.n0 != a.n1)
 		n->flags |= NF_COMPUTED;
 	vec_push(c->a, &c->args, a);
 	n->argc++;
+}
+
+/* Hash of the first argument, if it is a literal key of a variable. */
+static void
+hash_key(struct compile *c, uint32_t i)
+{
+	const struct node *n = &c->nodes.v[i];
+	struct arg *a = n->argc ? &c->args.v[n->arg] : NULL;
+
+	if (a && a->n0 == a->n1)
+		a->hash = hash_bytes(hash_seed(), c->src.p + a->s, a->e - a->s);
 }
 
 /* Arguments of [s, e) split at ::. */
 static void
 args_list(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 {
-	struct cursor k = cursor_at(c, i, s, e);
+	struct cursor k;
 	uint32_t from = s;
 	bool child = false;
 
+	if (i + 1 == c->nodes.v[i].skip && !memchr(c->src.p + s, '[', e - s)) { /* plain bytes */
+		const char *p = c->src.p + s, *end = c->src.p + e;
+
+		while ((p = memchr(p, ':', (size_t)(end - p))) != NULL && p + 1 < end) {
+			if (p[1] != ':') {
+				p++;
+				continue;
+			}
+			add_arg(c, i, from, (uint32_t)(p - c->src.p));
+			p += 2;
+			from = (uint32_t)(p - c->src.p);
+		}
+		add_arg(c, i, from, e);
+		return;
+	}
+	k = cursor_at(c, i, s, e);
 	while (cursor_next(&k, &child)) {
 		if (c->src.p[k.at] == ':' && k.at + 1 < e && c->src.p[k.at + 1] == ':') {
 			add_arg(c, i, from, k.at);
@@ -245,13 +274,31 @@ struct shape {
 	bool child_in_name;          /* a nested macro before the first separator */
 };
 
+/* Bytes that may end a word or begin what must be looked at closely: : [ blanks, and the first bytes of wide blanks. */
+static bool
+separates(unsigned char ch)
+{
+	return ch <= ' ' || ch == ':' || ch == '[' || ch >= 0xc2;
+}
+
 static struct shape
 shape_of(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 {
-	struct cursor k = cursor_at(c, i, s, e);
+	struct cursor k;
 	struct shape sh = { NO_POS, NO_POS, NO_POS, false };
+	uint32_t word = s, first = i + 1 < c->nodes.v[i].skip ? c->nodes.v[i + 1].start : e;
 	bool child = false;
 	size_t len;
+
+	while (word < e && word < first && !separates((unsigned char)c->src.p[word]))
+		word++;
+	if (word == e)
+		return sh;
+	if (word < first && c->src.p[word] == ':' && word + 1 < e && c->src.p[word + 1] == ':') {
+		sh.list = word;
+		return sh;
+	}
+	k = cursor_at(c, i, word, e);
 
 	while (cursor_next(&k, &child)) {
 		char ch = c->src.p[k.at];
@@ -297,6 +344,8 @@ set_row(struct compile *c, uint32_t i, unsigned row, bool exact)
 		c->traits |= MACRO_HAS_CHANCE;
 	if (r->flags & ROW_TIME)
 		c->traits |= MACRO_HAS_TIME;
+	if (r->flags & ROW_KEY)
+		hash_key(c, i);
 }
 
 static void
@@ -443,6 +492,7 @@ shorthand_write(struct compile *c, uint32_t i, const char *name, uint32_t key_s,
 	add_arg(c, i, key_s, key_e);
 	if (val_s)
 		add_arg(c, i, val_s, c->nodes.v[i].end - 2);
+	hash_key(c, i);
 }
 
 /* The page's set: read, =, local ++ and -- (decisions 29). */
@@ -502,6 +552,7 @@ parse_shorthand(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 	if (global)
 		c->nodes.v[i].flags |= NF_GLOBAL;
 	add_arg(c, i, s + 1, e);
+	hash_key(c, i);
 }
 
 /* Bytes of a variable name of the sillytavern dialect: a letter, then letters, digits, _ and -, not ending in -. */
@@ -547,6 +598,7 @@ parse_short_st(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 		set_name(c, i, N_READ, s, e);
 		c->nodes.v[i].flags |= global ? NF_GLOBAL : 0;
 		add_arg(c, i, s + 1, end);
+		hash_key(c, i);
 		return;
 	}
 	rest = str_sub(src, at, e);
@@ -562,6 +614,7 @@ parse_short_st(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 	c->nodes.v[i].row = (uint16_t)op;
 	c->nodes.v[i].flags |= global ? NF_GLOBAL : 0;
 	add_arg(c, i, s + 1, end);
+	hash_key(c, i);
 	if (op != 2 && op != 3)
 		add_arg(c, i, at + (uint32_t)len, e);
 	if (op <= 5 || op == 14)

@@ -166,12 +166,30 @@ find_regions(struct scan *s)
 	}
 }
 
+/* Openers of the text at most: room for the nodes is made once. */
+static size_t
+count_openers(struct str src)
+{
+	const char *p = src.p, *end = src.p + src.n;
+	size_t n = 0;
+
+	while (n < MACRO_NODES_MAX && (p = memchr(p, '{', (size_t)(end - p))) != NULL && p + 1 < end) {
+		n += p[1] == '{';
+		p += p[1] == '{' ? 2 : 1;
+	}
+	return n;
+}
+
 void
 scan(struct compile *c)
 {
 	struct scan s = { .c = c };
 	struct str src = c->src;
 	uint32_t at = 0, n = (uint32_t)src.n;
+	size_t openers = count_openers(src);
+
+	vec_grow(c->a, (void **)&c->nodes.v, 0, &c->nodes.cap, sizeof(struct node), openers);
+	vec_grow(c->a, (void **)&c->args.v, 0, &c->args.cap, sizeof(struct arg), openers);
 
 	if (c->dialect == MACRO_MARINARA)
 		find_regions(&s);
@@ -198,7 +216,9 @@ scan(struct compile *c)
 		} else if (src.p[at] == '}') {
 			at = close_run(&s, at);
 		} else {
-			at++;
+			do
+				at++;
+			while (at < n && src.p[at] != '{' && src.p[at] != '}');
 		}
 		if (s.group_end && at > s.group_end) /* a macro reaches over the group's last line */
 			end_group(&s, !s.open.n && c->nodes.v[c->nodes.n - 1].end <= s.group_end);
