@@ -69,7 +69,6 @@ quoted_value(struct ev *ev, const struct operand *o, enum macro_dialect d, struc
 		return GOT_OK;
 	}
 	while (i < o->n1) {
-		bool block = v[i].type == N_OPEN && v[i].close;
 		struct arg one = { .s = v[i].start, .n0 = i };
 		struct str value;
 		enum nv st;
@@ -78,8 +77,8 @@ quoted_value(struct ev *ev, const struct operand *o, enum macro_dialect d, struc
 			i++;
 			continue;
 		}
-		one.e = block ? v[v[i].close].end : v[i].end;
-		one.n1 = block ? v[v[i].close].skip : v[i].skip;
+		one.e = unit_end(v, i);
+		one.n1 = unit_skip(v, i);
 		sb_add(&sb, unescape(ev->r->a, eval_src(ev, pos, one.s)));
 		st = eval_text(ev, &one, &value);
 		if (st != NV_OK)

@@ -150,14 +150,8 @@ step_child(struct parser *p, uint32_t at, uint32_t *n0, uint32_t *n1)
 	if (i >= p->last || v[i].start != at)
 		return 0;
 	*n0 = i;
-	if (v[i].type == N_OPEN && v[i].close) {
-		*n1 = v[v[i].close].skip;
-		p->child = *n1;
-		return v[v[i].close].end;
-	}
-	*n1 = v[i].skip;
-	p->child = *n1;
-	return v[i].type == N_TEXT && v[i].end == v[i].start ? 0 : v[i].end;
+	*n1 = p->child = unit_skip(v, i);
+	return v[i].type == N_TEXT && v[i].end == v[i].start ? 0 : unit_end(v, i);
 }
 
 /* The byte after the closing mark of the quotation that begins at `at`, or 0 if it has none. *in_s, *in_e: its inside. */
@@ -606,15 +600,25 @@ parse_decision(struct parser *p, uint32_t s, uint32_t e, struct operand *o)
 		unsigned tries = 0;
 		uint32_t last = 0;
 
-		for (uint32_t k = s + n; k < e && !found && tries < QUOTE_TRIES; k++) {
-			uint32_t q = quote_mark(src, k, true, &other);
+		p->child = first;
+		for (uint32_t k = s + n, n0, n1, end, q; k < e && !found && tries < QUOTE_TRIES;) {
+			uint32_t child;
 
-			if (!q || other != class)
-				continue;
-			m = (struct mods){ .n0 = first };
-			tries++;
-			last = k;
-			found = parse_mods(p, k + q, e, &m);
+			if ((end = step_child(p, k, &n0, &n1)) != 0) {
+				k = end;
+			} else if (src.p[k] == '\\' && k + 1 < e) {
+				k += 2;
+			} else if ((q = quote_mark(src, k, true, &other)) != 0 && other == class) {
+				child = p->child;
+				m = (struct mods){ .n0 = first };
+				tries++;
+				last = k;
+				found = parse_mods(p, k + q, e, &m);
+				p->child = child;
+				k += q;
+			} else {
+				k++;
+			}
 		}
 		if (last) {
 			s += n;
@@ -729,9 +733,7 @@ mar_operand(struct parser *p, uint32_t s, uint32_t e, uint32_t first)
 		trim_range(p->c, &o.s, &o.e);
 		o.text = str_sub(src, o.s, o.e);
 	} else if (o.n0 < o.n1) {
-		uint32_t i = o.n0, end = v[i].type == N_OPEN && v[i].close ? v[v[i].close].end : v[i].end;
-
-		o.kind = v[i].start == s && end == e ? OP_MACRO : OP_MIXED;
+		o.kind = v[o.n0].start == s && unit_end(v, o.n0) == e ? OP_MACRO : OP_MIXED;
 	} else {
 		const struct keyword *k = keyword_find(o.text);
 

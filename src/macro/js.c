@@ -14,14 +14,11 @@ js_blank(struct str s, size_t at, size_t *len_out)
 	unsigned char c = (unsigned char)s.p[at];
 	size_t end = at;
 
-	if (c < 0x80) {
-		*len_out = 1;
+	*len_out = 1;
+	if (c < 0x80)
 		return c == ' ' || (c >= 9 && c <= 13);
-	}
-	if (c != 0xc2 && c != 0xe1 && c != 0xe2 && c != 0xe3 && c != 0xef) {
-		*len_out = 1;
+	if (c != 0xc2 && c != 0xe1 && c != 0xe2 && c != 0xe3 && c != 0xef)
 		return false;
-	}
 	if (!rune_is_space(utf8_next(s, &end)))
 		return false;
 	*len_out = end - at;

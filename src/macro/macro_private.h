@@ -183,6 +183,9 @@ void scan(struct compile *c);
 void parse_macro(struct compile *c, uint32_t i);
 uint32_t name_number(struct compile *c, struct str s);
 bool name_boundary(struct str src, uint32_t at, uint32_t end); /* a block word may end here */
+/* What follows a node as a unit: a paired block or scoped macro reaches to its closer. Byte and node after it. */
+uint32_t unit_end(const struct node *v, uint32_t i);
+uint32_t unit_skip(const struct node *v, uint32_t i);
 /* First node from i on (skipping whole nodes, below `limit`) that starts at or after byte s. */
 uint32_t node_from(const struct node *v, uint32_t i, uint32_t limit, uint32_t s);
 /* Trims blanks of the literal bytes at both ends of [*s, *e); children are no blanks. */
@@ -373,7 +376,7 @@ bool mar_variable(struct ev *ev, struct str name, struct str *out);
 
 /* js.c: what JavaScript means by blanks, numbers and its usual hash. */
 struct str js_trim(struct str s);
-bool js_blank(struct str s, size_t at, size_t *len_out);
+bool js_blank(struct str s, size_t at, size_t *len_out); /* *len_out: bytes to step, 1 if it is none */
 bool js_number(struct str s, double *out); /* finite number; false for empty text */
 struct str js_number_text(struct arena *a, double v);
 uint64_t js_hash53(struct str s);

@@ -14,3 +14,20 @@ MACRO_LIBS = libmacro.a $(BASE_LIBS)
 EXTRA_PROGRAMS += bench/macro
 bench_macro_SOURCES = bench/macro.c
 bench_macro_LDADD = $(MACRO_LIBS)
+
+if FUZZERS
+noinst_PROGRAMS += \
+	tests/fuzz/macro_marinara tests/fuzz/macro_sillytavern tests/fuzz/macro_tavernheadless tests/fuzz/macro_tomoribot
+tests_fuzz_macro_marinara_SOURCES = tests/fuzz/macro_marinara.c tests/fuzz/macro_fuzz.h
+tests_fuzz_macro_marinara_LDADD = $(MACRO_LIBS)
+tests_fuzz_macro_marinara_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_macro_sillytavern_SOURCES = tests/fuzz/macro_sillytavern.c tests/fuzz/macro_fuzz.h
+tests_fuzz_macro_sillytavern_LDADD = $(MACRO_LIBS)
+tests_fuzz_macro_sillytavern_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_macro_tavernheadless_SOURCES = tests/fuzz/macro_tavernheadless.c tests/fuzz/macro_fuzz.h
+tests_fuzz_macro_tavernheadless_LDADD = $(MACRO_LIBS)
+tests_fuzz_macro_tavernheadless_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_macro_tomoribot_SOURCES = tests/fuzz/macro_tomoribot.c tests/fuzz/macro_fuzz.h
+tests_fuzz_macro_tomoribot_LDADD = $(MACRO_LIBS)
+tests_fuzz_macro_tomoribot_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+endif

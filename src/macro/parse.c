@@ -60,6 +60,18 @@ row_name(struct compile *c, unsigned row)
 /* ---- bytes outside of nested macros ---- */
 
 uint32_t
+unit_end(const struct node *v, uint32_t i)
+{
+	return (v[i].type == N_OPEN && v[i].close) || v[i].flags & NF_SCOPED ? v[v[i].close].end : v[i].end;
+}
+
+uint32_t
+unit_skip(const struct node *v, uint32_t i)
+{
+	return (v[i].type == N_OPEN && v[i].close) || v[i].flags & NF_SCOPED ? v[v[i].close].skip : v[i].skip;
+}
+
+uint32_t
 node_from(const struct node *v, uint32_t i, uint32_t limit, uint32_t s)
 {
 	while (i < limit && v[i].start < s)
@@ -93,8 +105,8 @@ cursor_child(struct cursor *k)
 		k->child = v[k->child].skip;
 	if (k->child >= k->last || v[k->child].start != k->at)
 		return false;
-	k->at = v[k->child].end;
-	k->child = v[k->child].skip;
+	k->at = unit_end(v, k->child);
+	k->child = unit_skip(v, k->child);
 	return true;
 }
 

@@ -176,10 +176,12 @@ too_deep(const struct macro_template *t)
 	return deep;
 }
 
-static bool
-is_tool(const struct collect *c, const struct node *n)
+bool
+tomori_is_tool(const struct ev *ev, const struct node *open)
 {
-	return (c->ev.t->src.p[n->start + 2] != '#' && js_trim(eval_src(&c->ev, n->start + 2, n->end - 2)).p[0] != '#');
+	struct str inner = js_trim(eval_src(ev, open->start + 2, open->end - 2));
+
+	return inner.n && inner.p[0] != '#';
 }
 
 static void
@@ -216,7 +218,7 @@ block(struct collect *c, uint32_t i, uint32_t e, uint32_t n1)
 {
 	const struct node *v = c->ev.t->nodes, *n = &v[i];
 	const struct header *h = &c->ev.t->headers[n->arg];
-	bool tool = is_tool(c, n);
+	bool tool = tomori_is_tool(&c->ev, n);
 	enum macro_code code;
 	enum tri t;
 

@@ -427,9 +427,7 @@ masked(struct arena *a, const struct macro_tomori_node *n)
 static bool
 is_tool(struct ev *ev, const struct node *n)
 {
-	struct str s = js_trim(eval_src(ev, n->start + 2, n->end - 2));
-
-	return n->type == N_OPEN && n->close && s.n && s.p[0] != '#';
+	return n->type == N_OPEN && n->close && tomori_is_tool(ev, n);
 }
 
 /* Tool and capability blocks: everything but the chosen branch is cut out. */
