@@ -6,7 +6,7 @@
 static const char *const mode_names[PROMPT_MODE__COUNT] = { "compat_strict", "compat_plus", "native", "rearrange" };
 static const char *const type_names[PROMPT_TYPE__COUNT] = { "normal", "continue", "swipe", "regenerate", "impersonate", "quiet" };
 
-static void (*const builders[PROMPT_MODE__COUNT])(struct build *b) = { compat_build, compat_build, native_build, native_build };
+static void (*const builders[PROMPT_MODE__COUNT])(struct build *b) = { compat_build, compat_build, native_build, rearrange_build };
 
 static bool
 name_find(const char *const *names, int n, struct str name, int *out)

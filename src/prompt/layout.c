@@ -218,9 +218,9 @@ layout_render(struct build *b)
 	for (size_t i = 0; i < b->sections.n; i++)
 		flatten(b, &list, &b->sections.v[i].items);
 	flatten(b, &list, &b->control);
-	if (b->in->mode == PROMPT_NATIVE || b->in->mode == PROMPT_REARRANGE)
+	if (b->in->mode == PROMPT_NATIVE || (b->in->mode == PROMPT_REARRANGE && b->arranged == NULL))
 		merge(b, &list);
-	else if (b->preset->squash)
+	else if (b->preset->squash && b->arranged == NULL)
 		squash(b, &list);
 	layout_process(b, &list);
 	deliver_prefill(b, &list);

@@ -8,6 +8,7 @@
 #define PROMPT_PROMPT_PRIVATE_H
 
 #include "base/rng.h"
+#include "prompt/arrange.h"
 #include "prompt/prompt.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -57,6 +58,7 @@ struct prompt_preset {
 	int64_t context, reply;
 	struct prompt_sampling sampling;
 	struct regex_set *scripts;
+	struct arrange_import nodes; /* the same rows as the rearrange mode wants them */
 };
 
 struct prompt_card {
@@ -204,6 +206,7 @@ struct build {
 	bool over;                  /* what must stay does not fit */
 	VEC(struct prompt_stored) stored;
 	const char *nudge_applied;
+	struct arranged *arranged;  /* mode rearrange */
 	size_t taken;               /* messages of the chat that are sent */
 	bool refused;
 	const char *prefill_strategy;
@@ -286,6 +289,7 @@ void deliver_prefill(struct build *b, struct items *list);
 /* the modes */
 void compat_build(struct build *b);
 void native_build(struct build *b);
+void rearrange_build(struct build *b);
 void plain_build(struct build *b);                                   /* no preset bound */
 struct str native_eval(struct build *b, struct text t);              /* with {{name:default}} */
 struct str native_block(struct build *b, const char *identifier);    /* a block of the engine, labelled */
