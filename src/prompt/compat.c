@@ -138,7 +138,7 @@ memory_add(struct build *b)
 	size_t at = order_index(b, "chatHistory");
 	struct section sec = { .identifier = STR("memorySummary"), .source = "memorySummary" };
 
-	if (b->in->mode != PROMPT_COMPAT_PLUS || b->in->summary.n == 0)
+	if (b->in->mode != PROMPT_COMPAT_PLUS || b->in->summary.n == 0 || !policy_takes(b, "memory"))
 		return;
 	vec_push(b->a, &sec.items.v, control_item(b, STR("system"), b->in->summary, "memorySummary"));
 	budget_must(b, sec.items.v.v[0].tokens);

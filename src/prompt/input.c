@@ -315,13 +315,14 @@ void
 input_history(struct build *b)
 {
 	const struct prompt_input *in = b->in;
+	struct prompt_message *seen = arena_array(b->a, struct prompt_message, in->nhistory + 1);
 
 	b->told = arena_array(b->a, struct told, in->nhistory + 1);
-	b->ntold = in->nhistory;
+	b->ntold = policy_history(b, seen);
 	if (in->type == PROMPT_SWIPE && b->ntold > 0)
 		b->ntold--;
 	for (size_t i = 0; i < b->ntold; i++) {
-		const struct prompt_message *m = &in->history[i];
+		const struct prompt_message *m = &seen[i];
 
 		b->told[i] = (struct told){ .m = m, .role = m->role, .name = speaker_name(b, m), .text = m->stored.p ? m->stored : m->text,
 			.same = m->tokens >= 0 };

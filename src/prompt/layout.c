@@ -124,9 +124,8 @@ names_in(struct build *b, struct items *list, bool single)
 	}
 }
 
-/* Neighbours of one role become one message. */
-static void
-merge(struct build *b, struct items *list)
+void
+layout_merge(struct build *b, struct items *list)
 {
 	struct items out = { 0 };
 
@@ -170,8 +169,8 @@ strict_roles(struct build *b, struct items *list, bool placeholders)
 		insert(b, list, 0, placeholder(b));
 }
 
-void
-layout_process(struct build *b, struct items *list)
+static void
+process(struct build *b, struct items *list)
 {
 	struct str name = b->in->post_processing.p ? b->in->post_processing : b->preset->post_processing;
 	struct format f;
@@ -179,12 +178,12 @@ layout_process(struct build *b, struct items *list)
 	if (!format_find(name, &f))
 		return;
 	names_in(b, list, f.single);
-	merge(b, list);
+	layout_merge(b, list);
 	if (list->v.n == 0)
 		vec_push(b->a, &list->v, placeholder(b));
 	if (f.strict) {
 		strict_roles(b, list, f.placeholders);
-		merge(b, list);
+		layout_merge(b, list);
 	}
 	for (size_t i = 0; i < list->v.n; i++)
 		list->v.v[i].tokens = item_tokens(b, &list->v.v[i]);
@@ -219,11 +218,12 @@ layout_render(struct build *b)
 		flatten(b, &list, &b->sections.v[i].items);
 	flatten(b, &list, &b->control);
 	if (b->in->mode == PROMPT_NATIVE || (b->in->mode == PROMPT_REARRANGE && b->arranged == NULL))
-		merge(b, &list);
+		layout_merge(b, &list);
 	else if (b->preset->squash && b->arranged == NULL)
 		squash(b, &list);
-	layout_process(b, &list);
-	deliver_prefill(b, &list);
+	process(b, &list);
+	policy_structure(b, &list);
+	deliver(b, &list);
 	b->out->messages = arena_array(b->a, struct prompt_out, list.v.n + 1);
 	b->out->tokens = b->in->tokens_reserved;
 	for (size_t i = 0; i < list.v.n; i++)

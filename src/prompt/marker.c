@@ -151,7 +151,7 @@ marker_fields(struct build *b)
 	b->original = STR("\xef\xb7\x90o\xef\xb7\x91");
 	if (overrides(b, "main", false))
 		b->card_system = override_text(b, MF_SYSTEM);
-	if (examples && order_runs(b, examples))
+	if (examples && order_runs(b, examples) && policy_takes(b, "examples"))
 		examples_make(b);
 	if (!order_off(b, "charDescription"))
 		b->description = field_text(b, MF_DESCRIPTION, "Description");

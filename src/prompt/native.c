@@ -227,7 +227,8 @@ examples_text(struct build *b)
 
 	for (size_t i = 0; b->lore && i < b->lore->example_top.n; i++)
 		sb_addf(&out, "%.*s\n", STR_ARG(b->lore->example_top.v[i]));
-	sb_add(&out, speaker_field(b, MF_EXAMPLES_RAW));
+	if (policy_takes(b, "examples"))
+		sb_add(&out, speaker_field(b, MF_EXAMPLES_RAW));
 	for (size_t i = 0; b->lore && i < b->lore->example_bottom.n; i++)
 		sb_addf(&out, "\n%.*s", STR_ARG(b->lore->example_bottom.v[i]));
 	return text_trim(sb_str(&out));
@@ -256,7 +257,7 @@ native_block(struct build *b, const char *identifier)
 	case NODE_SYSTEM:
 		return speaker_field(b, MF_SYSTEM);
 	case NODE_MEMORY:
-		return labelled(b, "[Memory Summary]\n", b->in->summary.p ? b->in->summary : STR(""));
+		return labelled(b, "[Memory Summary]\n", b->in->summary.p && policy_takes(b, "memory") ? b->in->summary : STR(""));
 	case NODE_WORLD_BEFORE:
 		return b->lore ? world_text(b, b->lore->before) : STR("");
 	case NODE_WORLD_AFTER:

@@ -70,7 +70,7 @@ plain_build(struct build *b)
 	section_put(b, "worldInfoAfter", b->lore ? b->lore->after : STR(""));
 	if (b->note_set.place != PROMPT_IN_CHAT)
 		section_put(b, "authorsNote", b->note);
-	if (b->in->mode != PROMPT_COMPAT_STRICT && b->in->summary.n > 0)
+	if (b->in->mode != PROMPT_COMPAT_STRICT && b->in->summary.n > 0 && policy_takes(b, "memory"))
 		section_put(b, "memorySummary", b->in->summary);
 	vec_push(b->a, &b->sections, ((struct section){ .identifier = STR("chatHistory"), .source = "chatHistory" }));
 	section_put(b, "postHistoryInstructions", last);

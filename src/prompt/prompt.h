@@ -142,6 +142,7 @@ struct prompt_input {
 	struct str placeholder;               /* user's text where a provider wants one; absent = "[Start a new chat]" */
 	const struct json *policy;            /* session and branch policy, resolved; NULL = defaults */
 	const struct json *structure, *delivery; /* of the request; NULL = policy */
+	const struct json *request;           /* members structure, delivery, source_selection, visibility of the request win; NULL = none */
 	const struct json *preset_choices;    /* NULL = defaults */
 	enum message_macros message_macros;
 	struct str reasoning_effort;          /* absent = off */

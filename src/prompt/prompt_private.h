@@ -210,7 +210,12 @@ struct build {
 	size_t taken;               /* messages of the chat that are sent */
 	bool refused;
 	const char *prefill_strategy;
-	bool prefill_applied;
+	bool prefill_requested;
+	VEC(const char *) degraded;
+	const char *structure, *rewrite;
+	bool merged, windowed;
+	size_t rewritten, transcript;
+	VEC(int32_t) hidden_floors;
 	VEC(struct str) in_chat_ids, filtered_ids;
 };
 
@@ -281,10 +286,16 @@ void budget_must(struct build *b, int64_t tokens);
 
 /* layout.c: sections to messages */
 void layout_render(struct build *b);
-void layout_process(struct build *b, struct items *list); /* the provider's post-processing */
+void layout_merge(struct build *b, struct items *list);   /* neighbours of one role become one message */
+
+/* policy.c */
+const struct json *policy_get(const struct build *b, const char *group, const char *key);
+bool policy_takes(const struct build *b, const char *source);         /* history, memory, worldbook, examples */
+size_t policy_history(struct build *b, struct prompt_message *out);   /* the messages that are seen */
+void policy_structure(struct build *b, struct items *list);
 
 /* deliver.c */
-void deliver_prefill(struct build *b, struct items *list);
+void deliver(struct build *b, struct items *list);
 
 /* the modes */
 void compat_build(struct build *b);

@@ -65,6 +65,8 @@ set_make(struct build *b)
 	struct lore_bound *v = arena_array(b->a, struct lore_bound, in->nbooks + in->ncards + 1);
 	size_t n = 0;
 
+	if (!policy_takes(b, "worldbook"))
+		return NULL;
 	if (in->lore)
 		return in->lore;
 	for (size_t i = 0; i < in->nbooks; i++)
