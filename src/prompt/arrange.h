@@ -57,6 +57,7 @@ struct arrange_items {
 };
 
 enum arrange_state { NODE_EMITTED, NODE_EMPTY, NODE_DISABLED, NODE_COMMENT, NODE_DEPTH, NODE_MARKER, NODE_UNKNOWN_MARKER };
+/* As the trace spells it. */
 const char *arrange_state_name(enum arrange_state s);
 
 struct arrange_trace {
@@ -96,6 +97,7 @@ void arrange_merge(struct arena *a, struct arranged *r);
 /* ---- import ---- */
 
 enum arrange_status { ARRANGE_OK, ARRANGE_NOT_A_PRESET, ARRANGE_NO_NODES, ARRANGE_INVALID_INTEGER };
+/* As the import's answer spells it. */
 const char *arrange_status_name(enum arrange_status s);
 
 struct arrange_import {

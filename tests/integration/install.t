@@ -83,7 +83,6 @@ subtest 'nginx takes the production configuration' => sub {
 subtest 'systemd takes the units' => sub {
 	my @units = map { moved($_, "$root/units/" . basename($_)) } glob "$here/lib/systemd/system/*";
 
-	
 	is(scalar @units, 3, 'three units');
 	is(succeeds('systemd-analyze verify', 'systemd-analyze', 'verify', '--man=no', @units), '', 'without a word');
 	for my $service (grep { /\.service$/ } @units) {

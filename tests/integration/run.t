@@ -81,7 +81,7 @@ sub left {
 }
 
 my ($pid, $out) = start($deep);
-ok(defined waits_for($pid, $out, qr/Ctrl-C/, 60), 'starts in a directory of ' . length($deep) . ' characters') or diag text_of($out);
+ok(defined waits_for($pid, $out, qr/Ctrl-C/, 240), 'starts in a directory of ' . length($deep) . ' characters') or diag text_of($out);
 like(text_of($out), qr{http://127\.0\.0\.1:$port}, 'prints the address');
 like(text_of($out), qr/echo.*TAVERND_LLM_PROVIDER/s, 'says which model answers and how to set another');
 my ($curl) = text_of($out) =~ /^\s+(curl .*)$/m;
@@ -93,15 +93,15 @@ SKIP: {
 }
 
 my ($second, $refused) = start($deep, '--port', free_port());
-is(ends($second, 20) >> 8, 1, 'a second start on the same data is refused');
+is(ends($second, 60) >> 8, 1, 'a second start on the same data is refused');
 like(text_of($refused), qr/another .*--data/, 'with a way out');
 
 kill 'INT', $pid;
-is(ends($pid, 30), 130 << 8, 'Ctrl-C ends it');
+is(ends($pid, 60), 130 << 8, 'Ctrl-C ends it');
 is_deeply([left($deep)], [], 'and all it started');
 
 ($pid, $out) = start($deep);
-my $took = waits_for($pid, $out, qr/Ctrl-C/, 30);
+my $took = waits_for($pid, $out, qr/Ctrl-C/, 120);
 ok(defined $took, 'starts again') or diag text_of($out);
 diag sprintf 'second start: %.2f s', $took // -1;
 kill 'KILL', $pid;
