@@ -27,6 +27,7 @@ struct keys {
 	uint64_t pair[65536 / 64]; /* first two bytes with which some pattern can begin */
 	const struct keys_pattern *pattern;
 	uint32_t *order; /* patterns, sorted by text */
+	uint32_t *end;   /* [n + 1], by a state's `patterns`: where those of its text end in `order` */
 	size_t n;
 	bool unicode_words;
 };
@@ -41,19 +42,10 @@ pattern_cmp(const void *x, const void *y, void *arg)
 	return c != 0 ? c : i < j ? -1 : i > j;
 }
 
-/* The sorted patterns [lo, hi) share `depth` bytes, which lead to `state`. */
-struct todo {
-	uint32_t state;
-	uint32_t lo, hi;
-	size_t depth;
-};
-
-struct builder {
-	struct arena *a;
-	struct keys *k;
-	VEC(struct state) state;
-	VEC(unsigned char) label;
-	VEC(struct todo) todo; /* a queue: states are made in breadth-first order */
+/* While it is built, a state stands for the sorted patterns [lo, hi), which share the bytes that lead to it.
+ */
+struct span {
+	uint32_t lo, hi, parent;
 };
 
 static const struct keys_pattern *
@@ -84,60 +76,55 @@ child(const struct keys *k, uint32_t state, unsigned char c)
 	return state == 0 ? k->root[c] : child_of(k, &k->state[state], c);
 }
 
+/* Makes the children of a state; `depth` bytes lead to it. */
 static void
-add_children(struct builder *b, struct todo t)
+add_children(struct keys *k, struct span *span, uint32_t state, size_t depth)
 {
-	struct keys *k = b->k;
-	uint32_t lo = t.lo;
+	struct state *s = &k->state[state];
+	uint32_t lo = span[state].lo, end = span[state].hi;
 
-	if (sorted(k, lo)->text.n == t.depth) {
-		b->state.v[t.state].patterns = lo + 1;
-		while (lo < t.hi && sorted(k, lo)->text.n == t.depth)
+	if (sorted(k, lo)->text.n == depth) {
+		s->patterns = lo + 1;
+		while (lo < end && sorted(k, lo)->text.n == depth)
 			lo++;
+		k->end[s->patterns] = lo;
 	}
-	b->state.v[t.state].first = (uint32_t)b->state.n;
-	for (uint32_t hi; lo < t.hi; lo = hi) {
-		unsigned char c = (unsigned char)sorted(k, lo)->text.p[t.depth];
+	s->first = k->nstates;
+	for (uint32_t hi; lo < end; lo = hi) {
+		unsigned char c = (unsigned char)sorted(k, lo)->text.p[depth];
 
-		for (hi = lo; hi < t.hi && (unsigned char)sorted(k, hi)->text.p[t.depth] == c;)
+		for (hi = lo; hi < end && (unsigned char)sorted(k, hi)->text.p[depth] == c;)
 			hi++;
-		vec_push(b->a, &b->todo, ((struct todo){ (uint32_t)b->state.n, lo, hi, t.depth + 1 }));
-		vec_push(b->a, &b->label, c);
-		vec_push(b->a, &b->state, ((struct state){ 0 }));
-		b->state.v[t.state].count++;
+		span[k->nstates] = (struct span){ lo, hi, state };
+		k->label[k->nstates++] = c;
+		s->count++;
 	}
 }
 
 static bool
-ends_whole(const struct keys *k, const struct state *s, size_t depth)
+ends_whole(const struct keys *k, uint32_t lo, uint32_t hi, size_t depth)
 {
-	if (s->patterns == 0)
-		return false;
-	for (uint32_t i = s->patterns - 1; i < k->n && sorted(k, i)->text.n == depth; i++) {
-		if (i > s->patterns - 1 && !str_eq(sorted(k, i)->text, sorted(k, s->patterns - 1)->text))
-			break;
-		if (sorted(k, i)->whole)
+	for (; lo < hi && sorted(k, lo)->text.n == depth; lo++)
+		if (sorted(k, lo)->whole)
 			return true;
-	}
 	return false;
 }
 
-/* States come in breadth-first order, so what a failure leads to is always ready. */
+/* Ready for a state when it is for all that fewer bytes lead to. */
 static void
-add_failures(struct keys *k, const uint32_t *parent, const size_t *depth)
+add_failure(struct keys *k, const struct span *span, uint32_t state, size_t depth)
 {
-	for (uint32_t s = 1; s < k->nstates; s++) {
-		struct state *st = &k->state[s];
-		uint32_t f = parent[s], t = NONE;
+	struct state *s = &k->state[state];
+	uint32_t f = span[state].parent, t = NONE;
 
-		while (f != 0 && t == NONE) {
-			f = k->state[f].fail;
-			t = child(k, f, k->label[s]);
-		}
-		st->fail = t == NONE || t == s ? 0 : t;
-		st->hit = st->patterns > 0 ? s : k->state[st->fail].hit;
-		st->whole = ends_whole(k, st, depth[s]) || (st->fail != 0 && k->state[st->fail].whole);
+	while (f != 0 && t == NONE) {
+		f = k->state[f].fail;
+		t = child(k, f, k->label[state]);
 	}
+	s->fail = t == NONE ? 0 : t;
+	s->hit = s->patterns > 0 ? state : k->state[s->fail].hit;
+	s->whole =
+	    ends_whole(k, span[state].lo, span[state].hi, depth) || (s->fail != 0 && k->state[s->fail].whole);
 }
 
 /* The root's children and theirs: most places of a text are told by two bytes to begin no pattern. */
@@ -154,55 +141,72 @@ add_pairs(struct keys *k)
 }
 
 static void
-finish(struct builder *b)
+add_root(struct keys *k)
 {
-	struct arena_mark m;
-	struct keys *k = b->k;
-	uint32_t *parent;
-	size_t *depth;
-
-	k->nstates = (uint32_t)b->state.n;
-	k->state = arena_copy(b->a, b->state.v, b->state.n * sizeof *k->state);
-	k->label = arena_copy(b->a, b->label.v, b->label.n);
 	for (int c = 0; c < 256; c++)
 		k->root[c] = NONE;
 	for (uint32_t i = 0; i < k->state[0].count; i++)
 		k->root[k->label[k->state[0].first + i]] = k->state[0].first + i;
-	add_pairs(k);
-	m = arena_mark(b->a);
-	parent = arena_array(b->a, uint32_t, k->nstates);
-	depth = arena_array(b->a, size_t, k->nstates);
-	for (uint32_t s = 0; s < k->nstates; s++)
-		for (uint32_t i = 0; i < k->state[s].count; i++) {
-			parent[k->state[s].first + i] = s;
-			depth[k->state[s].first + i] = depth[s] + 1;
-		}
-	add_failures(k, parent, depth);
-	arena_rewind(b->a, m);
+}
+
+/* A state for every prefix that no earlier pattern has, and the root. */
+static size_t
+states_of(const struct keys *k)
+{
+	size_t n = 1;
+
+	for (uint32_t i = 0; i < k->n; i++) {
+		struct str text = sorted(k, i)->text, last = i > 0 ? sorted(k, i - 1)->text : STR("");
+		size_t same = 0;
+
+		while (same < text.n && same < last.n && text.p[same] == last.p[same])
+			same++;
+		n += text.n - same;
+	}
+	return n;
+}
+
+/* Level by level, so that failures lead to what is ready. */
+static void
+build_states(struct keys *k, struct span *span)
+{
+	size_t depth = 0;
+
+	span[0] = (struct span){ 0, (uint32_t)k->n, 0 };
+	k->nstates = 1;
+	for (uint32_t from = 0, to = 1; from < to; from = to, to = k->nstates, depth++) {
+		for (uint32_t s = from; s < to; s++)
+			add_children(k, span, s, depth);
+		if (depth == 0)
+			add_root(k);
+		for (uint32_t s = from; s < to && depth > 0; s++)
+			add_failure(k, span, s, depth);
+	}
 }
 
 struct keys *
 keys_build(struct arena *a, const struct keys_pattern *v, size_t n, bool unicode_words)
 {
 	struct keys *k = arena_new(a, struct keys);
-	struct arena *scratch = arena_create("keys", 1 << 16);
-	struct builder b = { .a = scratch, .k = k };
+	struct arena *scratch;
+	size_t states;
 
 	k->pattern = arena_copy(a, v, n * sizeof *v);
 	k->n = n;
 	k->unicode_words = unicode_words;
-	k->order = arena_array(a, uint32_t, n + 1);
+	if (n == 0)
+		return k;
+	k->order = arena_array(a, uint32_t, n);
+	k->end = arena_array(a, uint32_t, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		k->order[i] = i;
 	qsort_r(k->order, n, sizeof *k->order, pattern_cmp, (void *)(uintptr_t)k->pattern);
-	vec_push(scratch, &b.state, ((struct state){ 0 }));
-	vec_push(scratch, &b.label, 0);
-	if (n > 0)
-		vec_push(scratch, &b.todo, ((struct todo){ 0, 0, (uint32_t)n, 0 }));
-	for (size_t i = 0; i < b.todo.n; i++)
-		add_children(&b, b.todo.v[i]);
-	b.a = a;
-	finish(&b);
+	states = states_of(k);
+	k->state = arena_array(a, struct state, states);
+	k->label = arena_alloc(a, states);
+	scratch = arena_create("keys", states * sizeof(struct span) + 64);
+	build_states(k, arena_array(scratch, struct span, states));
+	add_pairs(k);
 	arena_destroy(&scratch);
 	return k;
 }
@@ -216,7 +220,7 @@ keys_count(const struct keys *k)
 struct keys_scan
 keys_scan_new(struct arena *a, const struct keys *k)
 {
-	return (struct keys_scan){ .k = k, .stamp = arena_array(a, uint32_t, k->n + 1) };
+	return (struct keys_scan){ .k = k, .stamp = arena_array(a, uint32_t, 2 * (k->n + 1)) };
 }
 
 /* ---- borders of words ---- */
@@ -259,15 +263,24 @@ struct finder {
 	void *arg;
 };
 
-/* The patterns of one state, which end at `end`. */
+/*
+ * The patterns of one state, which end at `end`: those without word borders once in a text, those
+ * with them once they have some.
+ */
 static void
 report(const struct finder *f, const struct state *st, size_t end, bool border)
 {
 	const struct keys *k = f->s->k;
-	struct str text = sorted(k, st->patterns - 1)->text;
+	size_t size = sorted(k, st->patterns - 1)->text.n;
+	uint32_t *plain = &f->s->stamp[2 * st->patterns], *whole = plain + 1;
+	bool add_plain = *plain != f->s->text, add_whole = border && *whole != f->s->text;
 
-	for (uint32_t i = st->patterns - 1; i < k->n && str_eq(sorted(k, i)->text, text); i++)
-		if (!sorted(k, i)->whole || (border && !word_before(f->text, end - text.n, k->unicode_words)))
+	add_whole = add_whole && !word_before(f->text, end - size, k->unicode_words);
+	*plain = f->s->text;
+	if (add_whole)
+		*whole = f->s->text;
+	for (uint32_t i = st->patterns - 1; (add_plain || add_whole) && i < k->end[st->patterns]; i++)
+		if (sorted(k, i)->whole ? add_whole : add_plain)
 			f->found(f->arg, k->order[i]);
 }
 
@@ -281,9 +294,8 @@ report_chain(const struct finder *f, uint32_t state, size_t end)
 	for (uint32_t s = k->state[state].hit; s != 0; s = k->state[k->state[s].fail].hit) {
 		const struct state *st = &k->state[s];
 
-		if (f->s->stamp[st->patterns] == f->s->text && (!st->whole || !border))
+		if (f->s->stamp[2 * st->patterns] == f->s->text && (!st->whole || !border))
 			return;
-		f->s->stamp[st->patterns] = f->s->text;
 		report(f, st, end, border);
 	}
 }

@@ -23,7 +23,7 @@ size_t keys_count(const struct keys *k);
 /* One scan's memory of the automaton: which ends of patterns were met in the text at hand. */
 struct keys_scan {
 	const struct keys *k;
-	uint32_t *stamp; /* [patterns + 1] */
+	uint32_t *stamp; /* [2 * (patterns + 1)]: plain, with word borders */
 	uint32_t text;   /* number of the text at hand, from 1 */
 };
 

@@ -2,8 +2,6 @@
  * set: the books of a session as one list of candidates in the order in which SillyTavern tries
  * them, and their plain keys as automata.
  */
-#include "base/map.h"
-#include "base/utf8.h"
 #include "lore/lore_private.h"
 
 #include <stdlib.h>
@@ -82,7 +80,6 @@ collect(const struct lore_binding *b, enum lore_scope scope, struct sorting *out
 
 struct patterns {
 	struct arena *a;
-	struct map *known[MATCH__COUNT][2]; /* by text; [whole] */
 	VEC(struct keys_pattern) v[MATCH__COUNT];
 };
 
@@ -90,17 +87,10 @@ static uint32_t
 pattern_add(struct patterns *p, const struct candidate *c, const struct book_key *k)
 {
 	int match = c->case_sensitive ? MATCH_EXACT : MATCH_LOWER;
-	bool whole = c->whole_words && !k->spaced;
 	struct str text = c->case_sensitive ? k->text : lore_lower(p->a, k->text);
-	struct map *known = p->known[match][whole];
-	uintptr_t number = (uintptr_t)map_get(known, text);
 
-	if (number == 0) {
-		vec_push(p->a, &p->v[match], ((struct keys_pattern){ text, whole }));
-		number = p->v[match].n;
-		map_set(known, text, (void *)number);
-	}
-	return (uint32_t)(number - 1);
+	vec_push(p->a, &p->v[match], ((struct keys_pattern){ text, c->whole_words && !k->spaced }));
+	return (uint32_t)p->v[match].n - 1;
 }
 
 static uint32_t *
@@ -163,8 +153,6 @@ lore_set_compile(struct arena *a, const struct lore_binding *b)
 	collect(b, LORE_CHAT, list, &n);
 	collect(b, LORE_PERSONA_BOOK, list, &n);
 	qsort(list, n, sizeof *list, sorting_cmp);
-	for (int match = 0; match < MATCH__COUNT; match++)
-		p.known[match][0] = map_create(scratch), p.known[match][1] = map_create(scratch);
 	s->v = arena_array(a, struct candidate, n + 1);
 	s->n = n;
 	s->unicode_words = b->unicode_words;
