@@ -157,8 +157,10 @@ example_section(struct build *b)
 
 		for (size_t k = 0; k < items->v.n; k++)
 			tokens += items->v.v[k].tokens = item_tokens(b, &items->v.v[k]);
-		if (!budget_takes(b, tokens))
+		if (!budget_takes(b, tokens)) {
+			b->examples_left = blocks.v.n - i;
 			break;
+		}
 		vec_push(b->a, &b->sections.v[at].items.v, line);
 		for (size_t k = 0; k < items->v.n; k++)
 			vec_push(b->a, &b->sections.v[at].items.v, items->v.v[k]);

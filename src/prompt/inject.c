@@ -69,6 +69,8 @@ rows_put(struct build *b, struct puts *p)
 			beside.text = note->content;
 		if (around && note->place == PROMPT_BEFORE_MAIN)
 			put_add(b, p, beside);
+		if (put.text.n > 0 && put.role >= 0 && put.depth >= 0)
+			vec_push(b->a, &b->in_chat_ids, s->identifier);
 		put_add(b, p, put);
 		if (around && note->place == PROMPT_AFTER_MAIN)
 			put_add(b, p, beside);

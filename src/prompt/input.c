@@ -265,6 +265,9 @@ persist_new(struct build *b, const struct told *t, struct str text)
 {
 	struct str stored = input_apply(b, t, REGEX_PERSIST, text, NULL, &b->user_trace);
 
+	b->typed = text;
+	b->stored_user = stored;
+	b->persist_items = b->user_trace.items.n;
 	if (!str_eq(stored, text))
 		stored_of(b, t->m->no)->text = stored;
 	return stored;
@@ -329,6 +332,9 @@ input_history(struct build *b)
 	}
 	input_names(b);
 	b->run = macro_run_new(b->a, &b->env);
+	b->user_trace.all = in->trace;
+	if (in->value_warnings)
+		macro_values_warn(b->run, NULL, 0);
 	for (size_t i = 0; i < b->ntold; i++)
 		if (b->told[i].m->greeting)
 			b->told[i].text = text_eval_raw(b, b->told[i].text);

@@ -82,6 +82,12 @@ struct prompt_note {
 };
 struct prompt_note prompt_note_defaults(void);  /* in chat, depth 4, system, every time */
 
+/* How the wire names a book: worldbook_id absent for a character's own; scope "worldbook:ID:VERSION". */
+struct prompt_book_name {
+	const struct lore_book *book;
+	struct str worldbook_id, name, scope;
+};
+
 /* What a group's members' cards make together. */
 enum prompt_join { PROMPT_SWAP, PROMPT_APPEND, PROMPT_APPEND_MUTED };
 
@@ -109,6 +115,8 @@ struct prompt_input {
 
 	const struct lore_bound *books;       /* all bound books but the card's own, which is added */
 	size_t nbooks;
+	const struct prompt_book_name *book_names; /* for the traces, of any of the books; NULL = their own names */
+	size_t nbook_names;
 	const struct lore_set *lore;          /* compiled set of exactly these books and the card's, from the caller's cache; NULL = compiled here */
 	struct lore_settings lore_settings;
 	enum lore_strategy lore_strategy;
@@ -158,6 +166,7 @@ struct prompt_input {
 	bool time_awareness;
 	uint64_t seed;
 	enum macro_phase phase;               /* ASSEMBLE, DRY_RUN, PREVIEW */
+	bool value_warnings;                  /* warn of names without a value, used or not */
 	bool trace;                           /* fill the traces (debug_options) */
 };
 

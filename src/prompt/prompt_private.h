@@ -183,7 +183,9 @@ struct build {
 	struct told *told;          /* what the chat says, oldest first */
 	size_t ntold;
 	const struct told *continued; /* the message that is continued */
-	struct regex_trace user_trace;
+	struct regex_trace user_trace; /* of the new message: persist rules, then prompt rules */
+	size_t persist_items;          /* of them, of the persist rules */
+	struct str typed, stored_user; /* the new message before and after the persist rules; absent = none */
 	struct lore_set *own_set;
 	struct lore_result *lore;
 	struct lore_text *scan_texts;
@@ -194,6 +196,7 @@ struct build {
 	VEC(struct depth_note) depth_notes;
 	struct str description, personality, scenario;
 	struct str examples;
+	size_t examples_left;       /* blocks that did not fit */
 	struct str world_before, world_after, persona, note, group_nudge, impersonation, new_chat, continue_nudge;
 	struct prompt_note note_set;
 	bool note_due;
@@ -307,7 +310,12 @@ struct str native_block(struct build *b, const char *identifier);    /* a block 
 void native_note(struct build *b);
 void native_control(struct build *b);
 
-/* trace.c */
+/* trace.c, trace_lore.c, trace_chat.c */
 void trace_fill(struct build *b);
+struct json *trace_matches(struct build *b);
+struct json *trace_activated(struct build *b);
+struct json *trace_normalization(struct build *b);
+struct json *trace_sources(struct build *b);
+struct json *trace_visibility(struct build *b);
 
 #endif
