@@ -27,11 +27,15 @@ SELECT no FROM ins UNION ALL SELECT b.no FROM blob b WHERE b.account_no = acct()
 -- $1 kind, $2 id, $3 name, $4 source, $5 now
 INSERT INTO asset (kind, id, name, source, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5) RETURNING no;
 
+-- name: asset_hold
+-- Waits for other writers of the asset. A statement of its own: the next one sees the version that they left.
+SELECT a.no FROM asset a WHERE a.account_no = acct() AND a.kind = $1 AND a.id = $2 AND a.deleted_at IS NULL FOR UPDATE;
+
 -- name: asset_lock
--- The head of an asset that is about to change.
+-- The head of an asset that is about to change and is held.
 SELECT a.no, a.name, a.source, a.status, a.version, a.revision, a.head_no, a.created_at, a.updated_at, v.content_hash, v.picture_no, v.id, v.created_at
   FROM asset a JOIN asset_version v ON v.account_no = acct() AND v.no = a.head_no
- WHERE a.account_no = acct() AND a.kind = $1 AND a.id = $2 AND a.deleted_at IS NULL FOR UPDATE OF a;
+ WHERE a.account_no = acct() AND a.kind = $1 AND a.id = $2 AND a.deleted_at IS NULL;
 
 -- name: asset_version_insert
 -- scope: insert

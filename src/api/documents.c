@@ -4,14 +4,6 @@
 #include "base/sb.h"
 
 /* clang-format off */
-#define DOCUMENT_FIELDS \
-	{ "id", FT_STRING, FF_READONLY }, \
-	{ "name", FT_STRING }, \
-	{ "source", FT_STRING, FF_READONLY }, \
-	{ "created_at", FT_TIME, FF_READONLY }, \
-	{ "updated_at", FT_TIME, FF_READONLY }, \
-	{ "version", FT_INT, FF_READONLY, .bounded = true, .min = 1, .max = INT64_MAX }
-
 const struct field document_list_fields[] = {
 	DOCUMENT_FIELDS,
 	FIELD_END
@@ -71,8 +63,8 @@ file_name(struct arena *a, const char *name, const char *suffix)
 
 /* ---- printing ---- */
 
-static void
-head_print(struct sb *out, const struct asset *a)
+void
+document_head(struct sb *out, const struct asset *a)
 {
 	sb_adds(out, "{\"id\":");
 	sb_add_json(out, str_c(a->id));
@@ -92,6 +84,8 @@ document_missing(struct request *r, const struct document_kind *k)
 /* ---- reading ---- */
 
 struct load_work {
+	const struct document_kind *kind;
+	struct str id;
 	struct asset asset;
 	struct str doc;
 };
@@ -99,25 +93,37 @@ struct load_work {
 static int
 load_work(struct request *r, void *arg)
 {
-	const struct document_kind *k = r->route->arg;
 	struct load_work *w = arg;
-	int rc = asset_load(r->ctx, k->asset, req_param(r, "id"), false, &w->asset, &w->doc);
+	int rc = asset_load(r->ctx, w->kind->asset, w->id, false, &w->asset, &w->doc);
 
-	return rc == 0 ? document_missing(r, k) : rc < 0 ? -1 : 0;
+	return rc == 0 ? document_missing(r, w->kind) : rc < 0 ? -1 : 0;
+}
+
+int
+document_load(struct request *r, const struct document_kind *k, struct str id, struct asset *asset_out, struct str *doc_out)
+{
+	struct load_work w = { .kind = k, .id = id };
+
+	if (rest_tx(r, DB_READ, load_work, &w) < 0)
+		return -1;
+	*asset_out = w.asset;
+	*doc_out = w.doc;
+	return 0;
 }
 
 int
 documents_get(struct request *r)
 {
 	const struct document_kind *k = r->route->arg;
-	struct load_work w;
+	struct asset asset;
+	struct str doc;
 	struct sb out = sb_new(r->ctx->a);
 
-	if (rest_tx(r, DB_READ, load_work, &w) < 0)
+	if (document_load(r, k, req_param(r, "id"), &asset, &doc) < 0)
 		return -1;
-	head_print(&out, &w.asset);
+	document_head(&out, &asset);
 	sb_adds(&out, ",\"data\":");
-	sb_add(&out, k->data ? k->data(r->ctx->a, w.doc) : w.doc);
+	sb_add(&out, k->data ? k->data(r->ctx->a, doc) : doc);
 	sb_addc(&out, '}');
 	return reply_data(r, sb_str(&out));
 }
@@ -126,12 +132,12 @@ int
 documents_export(struct request *r)
 {
 	const struct document_kind *k = r->route->arg;
-	struct load_work w;
+	struct asset asset;
+	struct str doc;
 
-	if (rest_tx(r, DB_READ, load_work, &w) < 0)
+	if (document_load(r, k, req_param(r, "id"), &asset, &doc) < 0)
 		return -1;
-	return reply_file(r, "application/json; charset=utf-8", file_name(r->ctx->a, w.asset.name, ".json"),
-	    k->file ? k->file(r->ctx->a, w.doc) : w.doc);
+	return reply_file(r, "application/json; charset=utf-8", file_name(r->ctx->a, asset.name, ".json"), k->file ? k->file(r->ctx->a, doc) : doc);
 }
 
 /* ---- writing ---- */
@@ -216,7 +222,7 @@ documents_put(struct request *r)
 
 	if (read_file(r, &w, w.name) < 0 || rest_tx(r, DB_WRITE, put_work, &w) < 0)
 		return -1;
-	head_print(&out, &w.asset);
+	document_head(&out, &w.asset);
 	sb_addc(&out, '}');
 	return reply_data(r, sb_str(&out));
 }
@@ -224,43 +230,35 @@ documents_put(struct request *r)
 int
 document_edit_tx(struct request *r, void *arg)
 {
-	const struct document_kind *k = r->route->arg;
 	struct document_edit *e = arg;
 	struct json_error err;
 	struct asset_content content = { 0 };
 	struct str text;
 	struct json *doc;
-	int rc = asset_load(r->ctx, k->asset, e->id, false, &e->asset, &text);
+	int rc = asset_hold(r->ctx, e->kind->asset, e->id, e->guard);
 
+	if (rc > 0)
+		rc = asset_load(r->ctx, e->kind->asset, e->id, false, &e->asset, &text);
 	if (rc <= 0)
-		return rc < 0 ? -1 : document_missing(r, k);
+		return rc < 0 ? -1 : document_missing(r, e->kind);
 	doc = json_read(r->ctx->a, text, LIM_JSON_DEPTH, &err);
 	if (doc == NULL)
 		return fail(r->ctx, ERR_INTERNAL, "internal_error", "stored document cannot be read");
-	if (e->edit(r, doc, e->arg) < 0)
+	if (e->edit(r, &doc, e->arg) < 0)
 		return -1;
 	content.doc = json_text(r->ctx->a, doc);
-	return asset_save(r->ctx, k->asset, e->id, e->guard, STR_NULL, &content, &e->asset) < 0 ? -1 : 0;
+	return asset_save(r->ctx, e->kind->asset, e->id, ASSET_NO_GUARD, e->name, &content, &e->asset) < 0 ? -1 : 0;
 }
 
 static int
 delete_work(struct request *r, void *arg)
 {
 	const struct document_kind *k = r->route->arg;
-	struct asset_guard guard = guard_of(r->query);
-	struct asset a;
-	int rc;
+	int rc = asset_hold(r->ctx, k->asset, req_param(r, "id"), guard_of(r->query));
 
 	(void)arg;
-	if (guard.version >= 0) {
-		rc = asset_load(r->ctx, k->asset, req_param(r, "id"), false, &a, NULL);
-		if (rc <= 0)
-			return rc < 0 ? -1 : document_missing(r, k);
-		if (a.version != guard.version)
-			return fail(r->ctx, ERR_CONFLICT, asset_kinds[k->asset].conflict, "%s has been modified by another operation; its version is %lld",
-			    asset_kinds[k->asset].label, (long long)a.version);
-	}
-	rc = resource_delete(r->ctx, &k->res, req_param(r, "id"));
+	if (rc > 0)
+		rc = resource_delete(r->ctx, &k->res, req_param(r, "id"));
 	return rc == 0 ? document_missing(r, k) : rc < 0 ? -1 : 0;
 }
 

@@ -35,6 +35,17 @@ struct document_kind {
 
 extern const struct document_kind document_preset, document_worldbook, document_regex;
 
+/* clang-format off */
+/* What every answer says of a document. */
+#define DOCUMENT_FIELDS \
+	{ "id", FT_STRING, FF_READONLY }, \
+	{ "name", FT_STRING }, \
+	{ "source", FT_STRING, FF_READONLY }, \
+	{ "created_at", FT_TIME, FF_READONLY }, \
+	{ "updated_at", FT_TIME, FF_READONLY }, \
+	{ "version", FT_INT, FF_READONLY, .bounded = true, .min = 1, .max = INT64_MAX }
+/* clang-format on */
+
 extern const struct field document_list_fields[], document_data_fields[], document_import_answer[];
 extern const struct field document_guard_query[];
 
@@ -44,16 +55,23 @@ int documents_delete(struct request *r);  /* DELETE /x/{id}?expected_version= */
 int documents_import(struct request *r);  /* POST /import/x: body name?, data */
 int documents_export(struct request *r);  /* GET /export/x/{id} */
 
-/* For handlers that change a document: loads it, calls edit, saves the result under the guard. */
+/* The head and its document, in a transaction of its own. 0, or -1 (not found). */
+int document_load(struct request *r, const struct document_kind *k, struct str id, struct asset *asset_out, struct str *doc_out);
+/* The members of a document's answers from `id` to `version`, without the closing brace. */
+void document_head(struct sb *out, const struct asset *a);
+
+/* For handlers that change a document: checks the guard, loads it, calls edit, saves the result. */
 struct document_edit {
+	const struct document_kind *kind;
 	struct str id;
 	struct asset_guard guard;
-	/* Changes *doc in place (the whole document); 0, or -1 with the error recorded. May run twice. */
-	int (*edit)(struct request *r, struct json *doc, void *arg);
+	/* Changes *doc, in place or to another one; 0, or -1 with the error recorded. May run twice. */
+	int (*edit)(struct request *r, struct json **doc, void *arg);
 	void *arg;
+	struct str name;             /* new name; absent = unchanged */
 	struct asset asset;          /* out: as saved */
 };
-int document_edit_tx(struct request *r, void *edit); /* for rest_tx, DB_WRITE; route.arg's kind is `kind` of the row */
+int document_edit_tx(struct request *r, void *edit); /* for rest_tx, DB_WRITE */
 
 /* expected_version, expected_revision, expected_updated_at of a body or query. */
 struct asset_guard guard_of(const struct json *in);

@@ -12,7 +12,9 @@
 	X(users) \
 	X(characters) \
 	X(presets) \
+	X(preset_entries) \
 	X(worldbooks) \
+	X(worldbook_entries) \
 	X(regex_profiles) \
 	X(imports) \
 	X(exports) \

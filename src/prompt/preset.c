@@ -132,6 +132,15 @@ old_texts(struct arena *a, struct prompt_preset *p, enum macro_dialect d)
 	}
 }
 
+const char *
+prompt_default_row(size_t i, bool *enabled_out)
+{
+	if (i >= COUNT(built_in))
+		return NULL;
+	*enabled_out = !built_in[i].off;
+	return built_in[i].identifier;
+}
+
 static bool
 built_in_read(struct arena *a, struct preset_row *r, enum macro_dialect d)
 {

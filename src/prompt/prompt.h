@@ -30,6 +30,8 @@ bool prompt_type_parse(struct str name, enum prompt_type *out);
 struct prompt_preset;
 /* doc: normalised preset document (card/preset_file.h); NULL = SillyTavern's default preset. Copies what it keeps. */
 struct prompt_preset *prompt_preset_compile(struct arena *a, const struct json *doc);
+/* The i-th row of the order that runs when a preset has none; NULL past the end. */
+const char *prompt_default_row(size_t i, bool *enabled_out);
 int64_t prompt_preset_context(const struct prompt_preset *p);   /* openai_max_context; 0 = not said */
 int64_t prompt_preset_reply(const struct prompt_preset *p);     /* openai_max_tokens; 0 = not said */
 const struct regex_set *prompt_preset_scripts(const struct prompt_preset *p); /* NULL = none */

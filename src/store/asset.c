@@ -225,16 +225,15 @@ guard_check(struct ctx *c, enum asset_kind kind, struct asset_guard g, const str
 		(long long)a->updated_at));
 }
 
-int
-asset_save(struct ctx *c, enum asset_kind kind, struct str id, struct asset_guard guard, struct str name, const struct asset_content *content,
-    struct asset *out)
+static int
+head_lock(struct ctx *c, enum asset_kind kind, struct str id, struct asset_guard guard, struct asset *out, int64_t *picture)
 {
+	struct rows *held = db_query(c, STMT_asset_hold, P_C(asset_kinds[kind].name), P_STR(id));
 	struct rows *rs = db_query(c, STMT_asset_lock, P_C(asset_kinds[kind].name), P_STR(id));
-	struct stored s = { 0 };
-	int64_t picture;
-	bool same_text, same_name;
-	int rc = rows_next(rs);
+	int rc = rows_next(held);
 
+	if (rc > 0)
+		rc = rows_next(rs);
 	if (rc <= 0)
 		return rc;
 	*out = (struct asset){ .no = row_int(rs, 0), .id = arena_strdup(c->a, id), .name = arena_strdup(c->a, row_str(rs, 1)),
@@ -244,9 +243,30 @@ asset_save(struct ctx *c, enum asset_kind kind, struct str id, struct asset_guar
 	out->version_row = out->head_no;
 	out->version_no = out->version;
 	out->content_hash = arena_strdup(c->a, row_str(rs, 9));
-	picture = row_int(rs, 10);
-	if (guard_check(c, kind, guard, out) < 0)
-		return -1;
+	*picture = row_int(rs, 10);
+	return guard_check(c, kind, guard, out) < 0 ? -1 : 1;
+}
+
+int
+asset_hold(struct ctx *c, enum asset_kind kind, struct str id, struct asset_guard guard)
+{
+	struct asset a;
+	int64_t picture;
+
+	return head_lock(c, kind, id, guard, &a, &picture);
+}
+
+int
+asset_save(struct ctx *c, enum asset_kind kind, struct str id, struct asset_guard guard, struct str name, const struct asset_content *content,
+    struct asset *out)
+{
+	struct stored s = { 0 };
+	int64_t picture;
+	bool same_text, same_name;
+	int rc = head_lock(c, kind, id, guard, out, &picture);
+
+	if (rc <= 0)
+		return rc;
 	same_name = !name.p || str_is(name, out->name);
 	if (content_put(c, kind, content, &s) < 0)
 		return -1;

@@ -53,6 +53,8 @@ int asset_create(struct ctx *c, enum asset_kind kind, struct str name, const cha
 /* New version in force; name absent = unchanged. Equal content makes no new version. 1, 0 not found, -1 (stale guard: conflict). */
 int asset_save(struct ctx *c, enum asset_kind kind, struct str id, struct asset_guard guard, struct str name,
     const struct asset_content *content, struct asset *out);
+/* Holds the head against other writers until the transaction ends, and checks the guard. 1, 0 not found, -1 (stale: conflict). */
+int asset_hold(struct ctx *c, enum asset_kind kind, struct str id, struct asset_guard guard);
 /* The head, deleted ones too if asked. 1, 0, -1. doc_out may be NULL. */
 int asset_load(struct ctx *c, enum asset_kind kind, struct str id, bool deleted_too, struct asset *out, struct str *doc_out);
 /* A version by its id (any asset of the kind); readable after edits and deletes. 1, 0, -1. */
