@@ -27,6 +27,7 @@ int ctl_usage(const struct ctl_command *cmd);
 int ctl_failed(const struct ctl *ctl);
 
 extern const struct ctl_command ctl_account;
+extern const struct ctl_command ctl_assemble;
 extern const struct ctl_command ctl_migrate;
 
 #endif

@@ -10,5 +10,5 @@ tests_tools_httpdemo_SOURCES = tests/tools/httpdemo.c
 tests_tools_httpdemo_LDADD = $(DAEMON_LIBS)
 
 bin_PROGRAMS += tavernctl
-tavernctl_SOURCES = src/tavernctl.c src/ctl.h src/ctl_account.c src/ctl_migrate.c
-tavernctl_LDADD = libdaemon.a $(AUTH_LIBS)
+tavernctl_SOURCES = src/tavernctl.c src/ctl.h src/ctl_account.c src/ctl_assemble.c src/ctl_migrate.c
+tavernctl_LDADD = libdaemon.a libprompt.a libcard.a liblore.a libmacro.a libregex.a libtoken.a $(AUTH_LIBS) $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(Z_LIBS)

@@ -16,6 +16,15 @@ section_tokens(const struct section *s)
 	return tokens;
 }
 
+static bool
+says_something(const struct section *s)
+{
+	for (size_t i = 0; i < s->items.v.n; i++)
+		if (s->items.v.v[i].content.n > 0)
+			return true;
+	return false;
+}
+
 static void
 section_json(struct build *b, const struct section *s)
 {
@@ -24,8 +33,8 @@ section_json(struct build *b, const struct section *s)
 	json_set_str(o, "identifier", s->identifier);
 	json_set_str(o, "role", s->items.v.n ? s->items.v.v[0].role : STR_NULL);
 	json_set_int(o, "tokens", section_tokens(s));
-	json_set_bool(o, "included", s->items.v.n > 0);
-	json_set_c(o, "reason", s->items.v.n == 0 && s->reason == NULL ? "empty" : s->reason);
+	json_set_bool(o, "included", says_something(s));
+	json_set_c(o, "reason", says_something(s) ? NULL : s->reason ? s->reason : "empty");
 }
 
 static bool
@@ -53,7 +62,7 @@ budgets_json(struct build *b)
 	for (size_t i = 0; i < b->sections.n; i++) {
 		const struct section *s = &b->sections.v[i];
 
-		if (s->items.v.n == 0)
+		if (!says_something(s))
 			continue;
 		g = json_push_object(groups);
 		json_set_c(g, "group", is_chat(s) ? "history" : arena_printf(b->a, "section:%s", s->source));
