@@ -1,0 +1,154 @@
+#!/usr/bin/env perl
+# server.pl: what the whole stack costs. CPU = user + system of nginx, tavernd and PostgreSQL with their children, durable
+# commits on; the load clients and the mock model are not counted. Wall-clock figures are the median of three runs and stand
+# beside a run straight to the mock. Prints a line per figure: name, value, unit, bound. Started by `make bench`.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../tests/lib";
+use File::Temp qw(tempdir);
+use IO::Handle;
+use JSON::PP;
+use POSIX ();
+use Tavern::Stack;
+use Time::HiRes qw(sleep time);
+
+my $json = JSON::PP->new->utf8->canonical;
+my $seconds = $ENV{BENCH_SECONDS} // 4;
+my %only = map { $_ => 1 } @ARGV;      # names of parts; none = all
+my $tmp = tempdir(CLEANUP => 1);
+my $tick = POSIX::sysconf(&POSIX::_SC_CLK_TCK);
+STDOUT->autoflush(1);
+
+my $s = Tavern::Stack->new(own_pg => 1, workers => 2, mock_args => ['-n', 100, '-i', 20],
+	conf => { worker_threads_max => 1200, worker_streams_max => 1100, worker_threads_reserved => 32, account_streams_max => 0, log_level => 'warn' });
+print "# fsync=", scalar $s->sql('SHOW fsync'), " synchronous_commit=", scalar $s->sql('SHOW synchronous_commit'), " full_page_writes=",
+	scalar $s->sql('SHOW full_page_writes'), " workers=2 cores=", scalar(() = qx(nproc) =~ /\d+/g), "\n";
+
+sub part { return !%only || $only{ $_[0] } }
+sub figure { my ($name, $value, $unit, $bound) = @_; printf "%-44s %10.3f %-4s %s\n", $name, $value, $unit, $bound // '' }
+sub median { my @v = sort { $a <=> $b } @_; return $v[ @v / 2 ] }
+
+# ---- CPU and memory of process trees ----
+
+sub tree { my ($pid) = @_; my @kids = map { split } grep { defined } map { read_file("/proc/$pid/task/$_/children") } tasks($pid); return ($pid, map { tree($_) } @kids) }
+sub tasks { my ($pid) = @_; opendir my $d, "/proc/$pid/task" or return; return grep { /^\d/ } readdir $d }
+sub read_file { my ($path) = @_; open my $f, '<', $path or return; local $/; return scalar <$f> }
+sub roots { return ($s->{pid}{nginx}, $s->{pid}{tavernd}, $s->{pid}{postgres}) }
+sub cpu {
+	my $ticks = 0;
+	for my $pid (map { tree($_) } roots()) {
+		my $stat = read_file("/proc/$pid/stat") // next;
+		my @f = split ' ', $stat =~ s/^.*\) //sr;
+		$ticks += $f[11] + $f[12] + $f[13] + $f[14];
+	}
+	return $ticks / $tick;
+}
+sub pss { my $kb = 0; for my $pid (map { tree($_) } @_) { my $r = read_file("/proc/$pid/smaps_rollup") // next; $kb += $1 if $r =~ /^Pss:\s+(\d+)/m } return $kb }
+
+sub wrk {
+	my ($path, $conns, $secs) = @_;
+	my $before = cpu();
+	my $out = qx(wrk -t1 -c$conns -d${secs}s http://127.0.0.1:$s->{port}$path 2>&1);
+	my ($n) = $out =~ /(\d+) requests in/;
+	my ($bad) = $out =~ /Non-2xx or 3xx responses: (\d+)/;
+	warn "$path: $out" if $bad || !$n;
+	return ((cpu() - $before) / ($n || 1) * 1000, ($n // 0) / $secs); # ms CPU each, per second
+}
+
+sub load { # [{method, path, body}], connections -> {rps, …}, ms CPU each
+	my ($plan, $conns) = @_;
+	open my $f, '>', "$tmp/plan.json" or die $!;
+	print $f $json->encode($plan);
+	close $f;
+	my $before = cpu();
+	my $r = $json->decode(scalar qx(node $FindBin::Bin/httpload.mjs --base http://127.0.0.1:$s->{port} --conns $conns --seconds $seconds --warm 0 --plan $tmp/plan.json));
+	warn "bad answers: $r->{bad} ", $json->encode($r->{codes}) if $r->{bad};
+	return ($r, (cpu() - $before) / ($r->{ok} || 1) * 1000);
+}
+
+# ---- data ----
+
+print "# seeding\n";
+my $t0 = time;
+my @sessions = map { $s->post('/sessions', { title => "Session $_", model_name => 'm?n=1&i=0' })->{json}{data}{id} } 1 .. 1000;
+my $long = $sessions[0];
+for (1 .. 200) { my $r = $s->post("/sessions/$long/respond", { message => "Turn $_: what does the keeper write into the ledger tonight?" }); die $r->{raw} if $r->{status} != 200 }
+$s->sql('VACUUM ANALYZE');
+printf "# seeded in %.0f s\n", time - $t0;
+
+figure('idle: master + workers, PSS', pss($s->{pid}{tavernd}) / 1024, 'MB', '<= 15') if part('idle');
+
+if (part('health')) {
+	wrk('/health', 16, 1);
+	my (@health, @static);
+	for (1 .. 3) { push @health, (wrk('/health', 16, 2))[1]; push @static, (wrk('/docs/', 16, 2))[1] }
+	figure('GET /health / nginx static file', median(@health) / median(@static), 'x', '>= 0.35');
+	figure('GET /health', median(@health), '/s');
+}
+if (part('sessions')) {
+	wrk('/sessions?limit=20', 8, 1);
+	figure('GET /sessions?limit=20 of 1000, CPU', median(map { (wrk('/sessions?limit=20', 8, $seconds))[0] } 1 .. 3), 'ms', '<= 0.3');
+}
+if (part('timeline')) {
+	my $path = "/sessions/$long/timeline?limit=200";
+	wrk($path, 4, 1);
+	figure('GET timeline?limit=200, CPU', median(map { (wrk($path, 4, $seconds))[0] } 1 .. 3), 'ms', '<= 3');
+}
+if (part('respond')) {
+	my @plan = map { { method => 'POST', path => "/sessions/$_/respond", body => { message => 'Hello there.' } } } @sessions[1 .. 256];
+	load(\@plan, 32);
+	my (@cpu, @rps);
+	for (1 .. 3) { my ($r, $cpu) = load(\@plan, 32); push @cpu, $cpu; push @rps, $r->{rps} }
+	figure('POST respond, instant model, committed, CPU', median(@cpu), 'ms', '<= 1.5');
+	figure('POST respond, 32 connections', median(@rps), '/s', '>= 500');
+}
+
+# ---- streams ----
+
+sub sseload { my (@args) = @_; my $out = qx($s->{tools}/sseload @args); return $json->decode($out =~ /(\{.*\})/s ? $1 : '{}') }
+sub streams { # count, chunk interval ms, chunks: through the server
+	my ($n, $interval, $chunks, @more) = @_;
+	return sseload('-n', $n, '-r', 1000, '-e', "'event: done'", '-d', q('{"message":"Go on."}'), '-H', "'content-type: application/json'", @more,
+		"http://127.0.0.1:$s->{port}/sessions/bench-%d/respond/stream");
+}
+if (part('streams') || part('memory')) {
+	# Sessions by number, so that a load client can name them.
+	$s->sql("UPDATE tavern.session SET id = 'bench-' || (row_number - 1), model_name = 'm?n=100&i=20' FROM (SELECT no AS n, row_number() OVER (ORDER BY no) FROM tavern.session) x WHERE no = x.n");
+	for my $i (1000 .. 1999) { $s->post('/sessions', { title => "Session $i" }) }
+	$s->sql("UPDATE tavern.session SET id = 'bench-' || (1000 + row_number - 1), model_name = 'm?n=100&i=20' FROM (SELECT no AS n, row_number() OVER (ORDER BY no) FROM tavern.session WHERE id NOT LIKE 'bench-%') x WHERE no = x.n");
+}
+if (part('streams')) {
+	my (@ttfb, @p99, @direct_ttfb, @direct_p99);
+	for (1 .. 3) {
+		my $direct = sseload('-n', 200, '-r', 1000, '-d', q('{"model":"m?n=100&i=20","stream":true,"messages":[]}'), $s->mock_url('/v1/chat/completions'));
+		my $ours = streams(200, 20, 100);
+		print '# direct ', $json->encode($direct), "\n# ours   ", $json->encode($ours), "\n";
+		push @ttfb, $ours->{ttfb_ms}{p50};
+		push @direct_ttfb, $direct->{ttfb_ms}{p50};
+		push @p99, $ours->{lat_ms}{p99};
+		push @direct_p99, $direct->{lat_ms}{p99};
+	}
+	figure('200 streams: first byte p50 over the mock\'s', median(@ttfb) - median(@direct_ttfb), 'ms', '<= 10');
+	figure('200 streams: chunk delay p99', median(@p99), 'ms', '<= 10');
+	figure('200 streams: chunk delay p99, mock alone', median(@direct_p99), 'ms');
+}
+if (part('memory')) {
+	$s->sql("UPDATE tavern.session SET model_name = 'm?n=60&i=500'");
+	my $idle = pss($s->{pid}{tavernd});
+	my $pid = fork;
+	if ($pid == 0) { my $r = streams(2000, 500, 60, '-r', 8000, '-t', 90); print '# ', $json->encode($r), "\n"; POSIX::_exit(0) }
+	my $most = 0;
+	my $running = 0;
+	for (1 .. 40) {
+		sleep 0.5;
+		my $now = $s->mock_stats->{active};
+		if ($now >= $running) { $running = $now; my $p = pss($s->{pid}{tavernd}); $most = $p if $p > $most }
+		last if $now >= 2000;
+	}
+	sleep 1;
+	$most = pss($s->{pid}{tavernd});
+	figure('2000 streams: open at once', $running, '');
+	figure('2000 streams: worker memory each, PSS', ($most - $idle) / ($running || 1), 'KB', '<= 60');
+	waitpid $pid, 0;
+}
