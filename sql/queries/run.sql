@@ -77,7 +77,7 @@ WITH dead AS (
 	DELETE FROM run_text USING r WHERE run_text.account_no = r.account_no AND run_text.run_no = r.no
 ), e AS (
 	INSERT INTO event (account_no, session_id, name, data, created_at)
-	SELECT f.account_no, (SELECT s.id FROM session s WHERE s.account_no = f.account_no AND s.no = f.session_no), n, json_build_object('floorId', f.id), $1
-	  FROM f, unnest(ARRAY['generation.failed', 'floor.stateChanged']) n
+	SELECT f.account_no, (SELECT s.id FROM session s WHERE s.account_no = f.account_no AND s.no = f.session_no), 'floor.failed', json_build_object('floorId', f.id), $1
+	  FROM f
 )
 SELECT count(*) FROM r;

@@ -58,7 +58,8 @@ SELECT v.scope, v.key, v.value
 -- name: turn_open
 -- Floor, input page, the user's message as typed, the run; the branch's head moves to the new floor.
 -- $1 session no, $2 branch no, $3 segment, $4 floor number, $5 floor id, $6 branch id, $7 parent floor id, $8 page id,
--- $9 message id, $10 text, $11 tokens, $12 run id, $13 type, $14 lease until, $15 worker, $16 on_disconnect, $17 config, $18 now
+-- $9 message id, $10 text, $11 tokens, $12 run id, $13 type, $14 lease until, $15 worker, $16 on_disconnect, $17 config, $18 now,
+-- $19 what the prompt made of the message or null, $20 results of its chance macros or null
 WITH b AS (
 	UPDATE branch SET head_seq = $4, his[cardinality(his)] = $4, updated_at = $18
 	 WHERE account_no = acct() AND no = $2 AND head_seq = $4 - 1 RETURNING no
@@ -69,8 +70,8 @@ WITH b AS (
 	INSERT INTO page (id, floor_no, kind, page_seq, active, created_at, updated_at)
 	SELECT $8, f.no, 'input', 0, true, $18, $18 FROM f RETURNING no
 ), m AS (
-	INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, source, token_count, created_at)
-	SELECT $9, p.no, $3, $4, 0, true, 'user', $10, 'api', $11, $18 FROM p RETURNING no
+	INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, sent, rolls, source, token_count, created_at)
+	SELECT $9, p.no, $3, $4, 0, true, 'user', $10, $19, $20, 'api', $11, $18 FROM p RETURNING no
 ), s AS (
 	UPDATE session SET updated_at = $18 WHERE account_no = acct() AND no = $1
 )
@@ -101,8 +102,7 @@ WITH r AS (
 	DELETE FROM run_text WHERE account_no = acct() AND run_no = $3
 ), e AS (
 	INSERT INTO event (session_id, name, data, created_at)
-	SELECT $20, n, json_build_object('floorId', f.id, 'runId', $3), $18
-	  FROM f, unnest(ARRAY['generation.completed', 'floor.stateChanged', 'floor.committed']) n
+	SELECT $20, 'floor.committed', json_build_object('floorId', f.id, 'runNo', $3), $18 FROM f
 )
 SELECT p.no FROM p;
 
@@ -158,6 +158,6 @@ WITH r AS (
 	DELETE FROM run_text WHERE account_no = acct() AND run_no = $1
 ), e AS (
 	INSERT INTO event (session_id, name, data, created_at)
-	SELECT $12, n, json_build_object('floorId', f.id, 'runId', $1), $5 FROM f, unnest(ARRAY['generation.failed', 'floor.stateChanged']) n
+	SELECT $12, 'floor.failed', json_build_object('floorId', f.id, 'runNo', $1), $5 FROM f
 )
 SELECT no FROM r;

@@ -28,17 +28,72 @@ config_print(struct turn *t)
 	return sb_str(&sb);
 }
 
+/* Results of chance macros as the column holds them; absent = none. */
+static struct str
+rolls_print(struct ctx *c, const struct macro_rolls *rolls)
+{
+	struct sb sb = sb_new(c->a);
+
+	if (rolls == NULL || rolls->v.n == 0)
+		return STR_NULL;
+	for (size_t k = 0; k < rolls->v.n; k++) {
+		sb_addf(&sb, "%s{\"at\":%u,\"text\":", k ? "," : "[", rolls->v.v[k].offset);
+		sb_add_json(&sb, rolls->v.v[k].text);
+		sb_addc(&sb, '}');
+	}
+	sb_addc(&sb, ']');
+	return sb_str(&sb);
+}
+
+/* What the assembly made of the new message (its number is 0 there); NULL = it is sent as typed. */
+static const struct prompt_stored *
+stored_of_input(const struct turn *t)
+{
+	for (size_t i = 0; i < t->prompt->nstored; i++)
+		if (t->prompt->stored[i].no == 0)
+			return &t->prompt->stored[i];
+	return NULL;
+}
+
+/* The same of older messages that were sent for the first time (imported ones). */
+static struct rows *
+stored_send(struct ctx *c, struct turn *t)
+{
+	struct sb sb = sb_new(c->a);
+
+	for (size_t i = 0; i < t->prompt->nstored; i++) {
+		const struct prompt_stored *p = &t->prompt->stored[i];
+		struct str rolls = rolls_print(c, p->rolls);
+
+		if (p->no == 0)
+			continue;
+		sb_addf(&sb, "%s{\"no\":%lld,\"tokens\":%d,\"sent\":", sb.n ? "," : "[", (long long)p->no, p->tokens);
+		sb_add_json(&sb, p->text);
+		sb_adds(&sb, ",\"rolls\":");
+		sb_add(&sb, rolls.p ? rolls : STR("null"));
+		sb_addc(&sb, '}');
+	}
+	if (sb.n == 0)
+		return NULL;
+	sb_addc(&sb, ']');
+	return db_query(c, STMT_turn_stored, P_STR(sb_str(&sb)));
+}
+
 int
 turn_record_open(struct ctx *c, void *arg)
 {
 	struct turn *t = arg;
+	const struct prompt_stored *sent = stored_of_input(t);
+	struct str text = sent && !str_eq(sent->text, t->q.message) ? sent->text : STR_NULL;
+	int64_t tokens = sent && sent->tokens >= 0 ? sent->tokens : (int64_t)token_count(t->tokens.encoding, t->q.message);
 	struct rows *rs;
 	int rc;
 
 	rs = db_query(c, STMT_turn_open, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq),
 	    P_C(t->floor_id.s), P_STR(t->s.branch.id), P_STR(t->s.parent_floor_id), P_C(t->input_page.s), P_C(t->message_id.s),
-	    P_STR(t->q.message), P_INT((int64_t)token_count(t->tokens.encoding, t->q.message)), P_C(t->run_id.s), P_C(types[t->q.type]),
-	    P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker), P_C(t->continues ? "continue" : "abort"), P_STR(config_print(t)), P_INT(c->now));
+	    P_STR(t->q.message), P_INT(tokens), P_C(t->run_id.s), P_C(types[t->q.type]),
+	    P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker), P_C(t->continues ? "continue" : "abort"), P_STR(config_print(t)), P_INT(c->now),
+	    P_STR(text), P_STR(rolls_print(c, sent ? sent->rolls : NULL)));
 	rc = rows_next(rs);
 	if (rc <= 0)
 		return lost(c, rc, "generation_conflict", "the branch was changed by another request; read its head and try again");
@@ -150,31 +205,6 @@ writes_send(struct ctx *c, struct turn *t, int64_t page_no)
 	return macro_writes_send(c, t->prompt->macros,
 	    &(struct write_place){ .session_no = t->s.no, .session_id = t->q.session_id, .branch_no = t->s.branch_no, .branch_id = t->s.branch.id,
 		.segment_no = branch_own_segment(&t->s.branch), .floor_seq = t->floor_seq, .page_no = page_no });
-}
-
-/* What the assembly made of messages that were sent for the first time; the new message's number is 0 there. */
-static struct rows *
-stored_send(struct ctx *c, struct turn *t)
-{
-	struct sb sb = sb_new(c->a);
-
-	for (size_t i = 0; i < t->prompt->nstored; i++) {
-		const struct prompt_stored *p = &t->prompt->stored[i];
-
-		sb_addf(&sb, "%s{\"no\":%lld,\"tokens\":%d,\"sent\":", i ? "," : "[", (long long)(p->no ? p->no : t->message_no), p->tokens);
-		sb_add_json(&sb, p->text);
-		sb_adds(&sb, ",\"rolls\":");
-		for (size_t k = 0; p->rolls && k < p->rolls->v.n; k++) {
-			sb_addf(&sb, "%s{\"at\":%u,\"text\":", k ? "," : "[", p->rolls->v.v[k].offset);
-			sb_add_json(&sb, p->rolls->v.v[k].text);
-			sb_addc(&sb, '}');
-		}
-		sb_adds(&sb, p->rolls && p->rolls->v.n ? "]}" : "null}");
-	}
-	if (sb.n == 0)
-		return NULL;
-	sb_addc(&sb, ']');
-	return db_query(c, STMT_turn_stored, P_STR(sb_str(&sb)));
 }
 
 int
