@@ -604,8 +604,6 @@ ALTER TABLE ONLY tavern.branch
     ADD CONSTRAINT branch_account_no_session_no_fkey FOREIGN KEY (account_no, session_no) REFERENCES tavern.session(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.document
     ADD CONSTRAINT document_account_no_fkey FOREIGN KEY (account_no) REFERENCES tavern.account(no) ON DELETE CASCADE;
-ALTER TABLE ONLY tavern.event
-    ADD CONSTRAINT event_account_no_fkey FOREIGN KEY (account_no) REFERENCES tavern.account(no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.floor
     ADD CONSTRAINT floor_account_no_segment_no_fkey FOREIGN KEY (account_no, segment_no) REFERENCES tavern.segment(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.idempotency
