@@ -52,6 +52,14 @@ count_tokens(void *arg, struct str text)
 	return token_count(((struct work *)arg)->tokens.encoding, text);
 }
 
+static void
+say(struct work *w, enum prompt_role role, struct str name, struct str text)
+{
+	int64_t no = (int64_t)w->chat.n + 1;
+
+	vec_push(w->a, &w->chat, ((struct prompt_message){ .no = no, .role = role, .name = name, .text = text, .tokens = -1 }));
+}
+
 /* ---- files ---- */
 
 static int
@@ -144,8 +152,7 @@ take_chat(struct work *w, const struct import_file *f, struct import_error *err)
 
 		user |= m.is_user;
 		if (!m.is_hidden)
-			vec_push(w->a, &w->chat,
-			    ((struct prompt_message){ .no = (int64_t)w->chat.n + 1, .role = role, .name = m.name, .text = m.text, .tokens = -1 }));
+			say(w, role, m.name, m.text);
 	}
 	return 0;
 }
@@ -244,9 +251,7 @@ greet(struct work *w)
 		struct str text = prompt_greeting(w->a, &in, i, w->greeting, &m);
 
 		if (text.n > 0)
-			vec_push(w->a, &w->chat,
-			    ((struct prompt_message){ .no = (int64_t)w->chat.n + 1, .role = PROMPT_ASSISTANT, .name = prompt_card_name(w->cards[i]),
-				.text = text, .tokens = -1 }));
+			say(w, PROMPT_ASSISTANT, prompt_card_name(w->cards[i]), text);
 	}
 }
 
@@ -269,8 +274,7 @@ settle(struct work *w)
 	if (!w->has_chat)
 		greet(w);
 	if (w->message.p)
-		vec_push(w->a, &w->chat,
-		    ((struct prompt_message){ .no = (int64_t)w->chat.n + 1, .role = PROMPT_USER, .text = w->message, .tokens = -1 }));
+		say(w, PROMPT_USER, STR_NULL, w->message);
 	in->history = w->chat.v;
 	in->nhistory = w->chat.n;
 	in->chat_length = (int64_t)w->chat.n;

@@ -7,3 +7,19 @@ libprompt_a_SOURCES = \
 	src/prompt/rearrange.c src/prompt/text.c src/prompt/trace.c src/prompt/trace_chat.c src/prompt/trace_lore.c src/prompt/world.c
 PROMPT_LIBS = libprompt.a liblore.a $(MACRO_LIBS) libregex.a $(PCRE2_LIBS) $(BASE_LIBS)
 EXTRA_DIST += src/prompt/README.md tests/vectors/assembly.json tests/vectors/st-real.json tests/vectors/rearrange.json
+EXTRA_PROGRAMS += bench/assemble
+bench_assemble_SOURCES = bench/assemble.c
+bench_assemble_LDADD = $(PROMPT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/prompt_assemble.t
+tests_unit_prompt_assemble_t_SOURCES = tests/unit/prompt_assemble.c
+tests_unit_prompt_assemble_t_LDADD = $(PROMPT_LIBS) $(CMOCKA_LIBS)
+endif
+
+if FUZZERS
+noinst_PROGRAMS += tests/fuzz/prompt
+tests_fuzz_prompt_SOURCES = tests/fuzz/prompt.c
+tests_fuzz_prompt_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_prompt_LDADD = $(PROMPT_LIBS)
+endif

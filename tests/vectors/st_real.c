@@ -43,8 +43,10 @@ speaker_name(const struct story *s)
 static void
 say(struct story *s, enum prompt_role role, struct str name, struct str text)
 {
+	int64_t no = (int64_t)s->chat.n + 1;
+
 	vec_push(s->f.a, &s->chat,
-	    ((struct prompt_message){ .no = (int64_t)s->chat.n + 1, .role = role, .name = name, .text = text, .tokens = -1 }));
+	    ((struct prompt_message){ .no = no, .role = role, .name = name, .text = text, .tokens = -1 }));
 }
 
 static void
