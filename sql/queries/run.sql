@@ -4,6 +4,7 @@
 SELECT f.id, f.state, r.id, r.type, r.state, r.phase, r.phase_seq, r.attempt_no, r.started_at, r.updated_at, r.completed_at, r.error, r.verifier,
        (SELECT string_agg(t.text, '' ORDER BY t.at) FROM run_text t WHERE t.account_no = acct() AND t.run_no = r.no)
   FROM floor f
+  JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
   LEFT JOIN LATERAL (SELECT * FROM run r WHERE r.account_no = acct() AND r.floor_no = f.no ORDER BY r.no DESC LIMIT 1) r ON true
  WHERE f.account_no = acct() AND f.id = $1;
 
@@ -19,13 +20,15 @@ SELECT s.id, b.id, r.id, r.type, r.phase, r.updated_at, f.id
 -- name: run_idle_of_session
 -- The branch that was used last, when nothing runs.
 SELECT b.id, b.updated_at,
-       (SELECT f.id FROM floor f WHERE f.account_no = acct() AND f.segment_no = b.segs[cardinality(b.segs)] AND f.floor_seq = b.head_seq)
+       (SELECT f.id FROM unnest(b.segs, b.his) r (seg, hi) JOIN floor f ON f.account_no = acct() AND f.segment_no = r.seg AND f.floor_seq = b.head_seq
+         WHERE r.hi >= b.head_seq ORDER BY r.hi LIMIT 1)
   FROM branch b JOIN session s ON s.account_no = acct() AND s.no = b.session_no
  WHERE b.account_no = acct() AND s.id = $1 ORDER BY b.updated_at DESC, b.no DESC LIMIT 1;
 
 -- name: floor_result
 SELECT f.id, f.state, p.id, m.id, m.content, p.summaries, p.usage, r.verifier, f.committed_at
   FROM floor f
+  JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
   LEFT JOIN page p ON p.account_no = acct() AND p.floor_no = f.no AND p.kind = 'output' AND p.active
   LEFT JOIN message m ON m.account_no = acct() AND m.page_no = p.no AND m.seq = 0
   LEFT JOIN LATERAL (SELECT r.verifier FROM run r WHERE r.account_no = acct() AND r.floor_no = f.no AND r.state = 'completed' ORDER BY r.no DESC LIMIT 1) r ON true

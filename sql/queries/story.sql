@@ -3,7 +3,8 @@
 -- name: floor_branch
 -- Where a client's floor would go. $1 session id, $2 branch id
 SELECT s.no, s.status, b.no, b.segs[cardinality(b.segs)], b.head_seq,
-       (SELECT f.id FROM floor f WHERE f.account_no = acct() AND f.segment_no = b.segs[cardinality(b.segs)] AND f.floor_seq = b.head_seq)
+       (SELECT f.id FROM unnest(b.segs, b.his) r (seg, hi) JOIN floor f ON f.account_no = acct() AND f.segment_no = r.seg AND f.floor_seq = b.head_seq
+         WHERE r.hi >= b.head_seq ORDER BY r.hi LIMIT 1)
   FROM session s LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = s.no AND b.id = $2
  WHERE s.account_no = acct() AND s.id = $1 AND s.deleted_at IS NULL;
 
@@ -23,7 +24,7 @@ SELECT f.no, f.state, f.floor_seq, f.segment_no, b.no, b.head_seq, g.shared_upto
        EXISTS (SELECT FROM run r WHERE r.account_no = acct() AND r.floor_no = f.no AND r.state = 'running')
   FROM floor f
   JOIN segment g ON g.account_no = acct() AND g.no = f.segment_no
-  JOIN session s ON s.account_no = acct() AND s.no = f.session_no
+  JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
   LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = f.session_no AND b.segs[cardinality(b.segs)] = f.segment_no
  WHERE f.account_no = acct() AND f.id = $1 FOR UPDATE OF f;
 
@@ -43,11 +44,35 @@ WITH b AS (
 )
 DELETE FROM floor USING b WHERE floor.account_no = acct() AND floor.no = $1;
 
+-- name: floor_undo
+-- Takes back what the pages of a floor wrote to the branch: each key has again its newest other value of the log, or none.
+-- $1 floor no, $2 branch no, $3 segment, $4 scope id, $5 session no, $6 branch id, $7 now
+WITH mine AS (
+	DELETE FROM var_change c USING page p
+	 WHERE p.account_no = acct() AND p.floor_no = $1 AND c.account_no = acct() AND c.page_no = p.no RETURNING c.no, c.scope, c.key
+), k AS (
+	SELECT DISTINCT key FROM mine WHERE scope = 'branch'
+), was AS (
+	SELECT k.key, c.id, c.new_value
+	  FROM k LEFT JOIN LATERAL (
+		SELECT c.id, c.new_value FROM var_change c
+		 WHERE c.account_no = acct() AND c.segment_no = $3 AND c.active AND c.scope = 'branch' AND c.key = k.key
+		   AND c.no NOT IN (SELECT no FROM mine)
+		 ORDER BY c.floor_seq DESC, c.no DESC LIMIT 1) c ON true
+), d AS (
+	DELETE FROM variable v USING was WHERE v.account_no = acct() AND v.scope = 'branch' AND v.scope_no = $2 AND v.key = was.key
+	   AND was.new_value IS NULL
+)
+INSERT INTO variable (id, scope, scope_no, scope_id, session_no, branch_id, key, value, updated_at)
+SELECT was.id, 'branch', $2, $4, $5, $6, was.key, was.new_value, $7 FROM was WHERE was.new_value IS NOT NULL
+    ON CONFLICT ON CONSTRAINT variable_key DO UPDATE SET value = EXCLUDED.value, revision = variable.revision + 1, updated_at = EXCLUDED.updated_at;
+
 -- name: page_place
 -- A page with the state and place of its floor. $1 page id
 SELECT p.no, p.kind, p.active, f.no, f.state, f.floor_seq, f.segment_no, b.head_seq, g.shared_upto, p.floor_no, f.id
   FROM page p
   JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
+  JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
   JOIN segment g ON g.account_no = acct() AND g.no = f.segment_no
   LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = f.session_no AND b.segs[cardinality(b.segs)] = f.segment_no
  WHERE p.account_no = acct() AND p.id = $1 FOR UPDATE OF p;
@@ -58,7 +83,7 @@ INSERT INTO page (id, floor_no, kind, page_seq, version, active, checksum, state
 SELECT $1, f.no, $3, $4, $5, $6, $7, $9, $8, $8 FROM floor f WHERE f.account_no = acct() AND f.no = $2 RETURNING no;
 
 -- name: page_deactivate
--- The other pages of a kind stop counting. $1 floor no, $2 kind, $3 page no that stays
+-- The other pages of a kind stop counting. $1 floor no, $2 kind, $3 page no that stays; 0 = none
 WITH p AS (
 	UPDATE page SET active = false WHERE account_no = acct() AND floor_no = $1 AND kind = $2 AND active AND no <> $3 RETURNING no
 )
@@ -82,9 +107,10 @@ WITH v AS (
 DELETE FROM page WHERE account_no = acct() AND no = $1;
 
 -- name: message_place
-SELECT m.no, p.no, f.no, f.state, m.is_hidden FROM message m
+SELECT m.no, p.no, f.no, f.state, m.is_hidden, p.id FROM message m
   JOIN page p ON p.account_no = acct() AND p.no = m.page_no
   JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
+  JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
  WHERE m.account_no = acct() AND m.id = $1 FOR UPDATE OF m;
 
 -- name: message_insert
@@ -109,7 +135,10 @@ DELETE FROM message WHERE account_no = acct() AND no = $1;
 WITH want AS (
 	SELECT min(i) - 1 AS idx, id FROM unnest($1::text[]) WITH ORDINALITY u (id, i) GROUP BY id
 ), upd AS (
-	UPDATE message SET is_hidden = $2 WHERE account_no = acct() AND id = ANY ($1::text[]) RETURNING id
+	UPDATE message m SET is_hidden = $2
+	  FROM page p JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
+	  JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
+	 WHERE m.account_no = acct() AND m.id = ANY ($1::text[]) AND p.account_no = acct() AND p.no = m.page_no RETURNING m.id
 )
 SELECT want.idx, want.id, upd.id IS NOT NULL FROM want LEFT JOIN upd USING (id) ORDER BY want.idx;
 
@@ -118,7 +147,7 @@ SELECT want.idx, want.id, upd.id IS NOT NULL FROM want LEFT JOIN upd USING (id) 
 SELECT s.id, f.id, f.branch_id, c.id, c.key, c.new_value, c.scope, c.source, c.created_at, p.active
   FROM page p
   JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
-  JOIN session s ON s.account_no = acct() AND s.no = f.session_no
+  JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
   LEFT JOIN var_change c ON c.account_no = acct() AND c.page_no = p.no
  WHERE p.account_no = acct() AND p.id = $1 ORDER BY c.no;
 

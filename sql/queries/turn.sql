@@ -8,7 +8,8 @@ SELECT s.no, s.status, s.prompt_mode, s.model_provider, s.model_name, s.model_pa
        s.metadata, b.no, b.segs, b.his, b.head_seq, b.policy, a.settings,
        (SELECT count(*) FROM run r WHERE r.account_no = acct() AND r.state = 'running'),
        EXISTS (SELECT FROM run r WHERE r.account_no = acct() AND r.branch_no = b.no AND r.state = 'running'),
-       (SELECT f.id FROM floor f WHERE f.account_no = acct() AND f.segment_no = b.segs[cardinality(b.segs)] AND f.floor_seq = b.head_seq)
+       (SELECT f.id FROM unnest(b.segs, b.his) r (seg, hi) JOIN floor f ON f.account_no = acct() AND f.segment_no = r.seg AND f.floor_seq = b.head_seq
+         WHERE r.hi >= b.head_seq ORDER BY r.hi LIMIT 1)
   FROM session s
   JOIN account a ON a.no = acct()
   LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = s.no AND b.id = $2

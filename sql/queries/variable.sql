@@ -10,10 +10,12 @@ SELECT b.no, s.no, s.id, b.segs[cardinality(b.segs)], b.head_seq, NULL, false
  WHERE $1 = 'branch' AND s.account_no = acct() AND s.id = $2 AND s.deleted_at IS NULL
 UNION ALL
 SELECT f.no, f.session_no, f.id, f.segment_no, f.floor_seq, NULL, f.state = 'committed'
-  FROM floor f WHERE $1 = 'floor' AND f.account_no = acct() AND f.id = $2
+  FROM floor f JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
+ WHERE $1 = 'floor' AND f.account_no = acct() AND f.id = $2
 UNION ALL
 SELECT p.no, f.session_no, p.id, f.segment_no, f.floor_seq, p.no, f.state = 'committed'
-  FROM page p JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no WHERE $1 = 'page' AND p.account_no = acct() AND p.id = $2;
+  FROM page p JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
+ WHERE $1 = 'page' AND p.account_no = acct() AND p.id = $2;
 
 -- name: variable_room
 -- What a scope holds already, without the value that would be replaced.
@@ -34,17 +36,19 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 RETURNING v.id, v.id = $1;
 
 -- name: variable_delete
--- $1 id, $2 log id, $3 now
+-- Of a branch's variable the log says where the story was: a later fork reads it. $1 id, $2 log id, $3 now
 WITH d AS (
 	DELETE FROM variable v WHERE v.account_no = acct() AND v.id = $1 RETURNING v.*
 )
-INSERT INTO var_change (id, session_no, scope, scope_no, key, new_value, source, created_at)
-SELECT $2, d.session_no, d.scope, d.scope_no, d.key, NULL, 'client', $3 FROM d;
+INSERT INTO var_change (id, session_no, segment_no, floor_seq, scope, scope_no, key, new_value, source, created_at)
+SELECT $2, d.session_no, b.segs[cardinality(b.segs)], b.head_seq, d.scope, d.scope_no, d.key, NULL, 'client', $3
+  FROM d LEFT JOIN branch b ON b.account_no = acct() AND d.scope = 'branch' AND b.no = d.scope_no;
 
 -- name: variable_floor_locked
 -- Does the variable belong to a committed floor?
 SELECT EXISTS (SELECT FROM floor f WHERE f.account_no = acct() AND f.no = v.scope_no AND f.state = 'committed') AND v.scope = 'floor'
-  FROM variable v WHERE v.account_no = acct() AND v.id = $1;
+  FROM variable v LEFT JOIN session s ON s.account_no = acct() AND s.no = v.session_no
+ WHERE v.account_no = acct() AND v.id = $1 AND s.deleted_at IS NULL;
 
 -- name: variable_layers
 -- Every value that a view of a session sees. $1 session id, $2 branch id, $3 floor id, $4 page id; null = not in the view.

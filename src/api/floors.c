@@ -36,7 +36,9 @@ static const struct filter filters[] = {
 	{ NULL }
 };
 static const struct sort_key sorts[] = { { "created_at", "t.created_at" }, { "updated_at", "t.updated_at" }, { "floor_no", "t.floor_seq" }, { NULL } };
-static const struct resource res_floor = { .name = "floor", .table = "floor", .fields = floor_fields, .filters = filters, .sorts = sorts };
+static const struct resource res_floor = {
+	.name = "floor", .table = "floor", .where = REST_LIVE_FLOOR, .fields = floor_fields, .filters = filters, .sorts = sorts,
+};
 
 static const struct field create_body[] = {
 	{ "session_id", FT_STRING, FF_REQUIRED, .min = 1 },
@@ -179,6 +181,10 @@ delete_work(struct request *r, void *arg)
 		return fail(r->ctx, ERR_CONFLICT, "generation_conflict", "a generation is running on this floor");
 	if (row_null(rs, 4) || row_int(rs, 2) != row_int(rs, 5) || row_int(rs, 2) <= row_int(rs, 6))
 		return fail(r->ctx, ERR_CONFLICT, "content_target_locked", "only the last floor of a branch can be deleted, and only if no other branch shows it");
+	if (db_exec(r->ctx, STMT_floor_undo, P_INT(row_int(rs, 0)), P_INT(row_int(rs, 4)), P_INT(row_int(rs, 3)),
+		P_C(arena_printf(r->ctx->a, "branch:%.*s:%.*s", STR_ARG(row_str(rs, 9)), STR_ARG(row_str(rs, 8)))), P_INT(row_int(rs, 7)),
+		P_STR(row_str(rs, 8)), P_INT(r->ctx->now)) < 0)
+		return -1;
 	return db_exec(r->ctx, STMT_floor_delete, P_INT(row_int(rs, 0)), P_INT(row_int(rs, 4)), P_INT(row_int(rs, 2)), P_INT(r->ctx->now)) < 0 ? -1 : 0;
 }
 

@@ -35,7 +35,9 @@ static const struct filter filters[] = {
 	{ NULL }
 };
 static const struct sort_key sorts[] = { { "created_at", "t.created_at" }, { "seq", "t.seq" }, { NULL } };
-static const struct resource res_message = { .name = "message", .table = "message", .fields = message_fields, .filters = filters, .sorts = sorts };
+static const struct resource res_message = {
+	.name = "message", .table = "message", .where = REST_LIVE_MESSAGE, .fields = message_fields, .filters = filters, .sorts = sorts,
+};
 
 static const struct field create_body[] = {
 	{ "page_id", FT_STRING, FF_REQUIRED, .min = 1 },
@@ -137,7 +139,7 @@ patch_work(struct request *r, void *arg)
 		return -1;
 	if (str_is(row_str(rs, 3), "committed") && !(json_len(in) == 1 && json_has(in, "is_hidden")))
 		return locked(r);
-	if (json_has(in, "page_id"))
+	if (json_has(in, "page_id") && !str_eq(json_get_str(in, "page_id"), row_str(rs, 5)))
 		return fail(r->ctx, ERR_CONFLICT, "content_target_locked", "a message stays on its page; create one on the other page");
 	if (db_exec(r->ctx, STMT_message_update, P_INT(row_int(rs, 0)), P_STR(json_get_str(in, "role")), P_STR(json_get_str(in, "content")),
 		P_STR(json_get_str(in, "content_format")), json_has(in, "is_hidden") ? P_BOOL(json_get_bool(in, "is_hidden", false)) : P_NULL,

@@ -34,7 +34,9 @@ static const struct filter filters[] = {
 static const struct sort_key sorts[] = {
 	{ "created_at", "t.created_at" }, { "updated_at", "t.updated_at" }, { "page_no", "t.page_seq" }, { "version", "t.version" }, { NULL }
 };
-static const struct resource res_page = { .name = "page", .table = "page", .fields = page_fields, .filters = filters, .sorts = sorts };
+static const struct resource res_page = {
+	.name = "page", .table = "page", .where = REST_LIVE_PAGE, .fields = page_fields, .filters = filters, .sorts = sorts,
+};
 
 static const struct field create_body[] = {
 	{ "floor_id", FT_STRING, FF_REQUIRED, .min = 1 },
@@ -150,6 +152,9 @@ patch_work(struct request *r, void *arg)
 		P_STR(json_get_str(r->in, "checksum")), P_INT(c->now)) < 0)
 		return -1;
 	if (json_get_bool(r->in, "is_active", false) && activate(c, row_int(rs, 3), kind.p ? kind : row_str(rs, 1), row_int(rs, 0)) < 0)
+		return -1;
+	if (json_has(r->in, "is_active") && !json_get_bool(r->in, "is_active", true) && row_bool(rs, 2) &&
+	    db_exec(c, STMT_page_deactivate, P_INT(row_int(rs, 3)), P_STR(kind.p ? kind : row_str(rs, 1)), P_INT(0)) < 0)
 		return -1;
 	return page_answer(r, w);
 }

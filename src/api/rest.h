@@ -41,4 +41,15 @@ extern const struct field rest_batch_ids[];     /* {"ids": [string, …]} */
 extern const struct field rest_batch_answer[];  /* results + meta of a batch delete */
 extern const struct field rest_deleted[];       /* {id, deleted} */
 
+/* What belongs to a deleted session is gone, though a job removes its rows later: conditions of resources. */
+#define REST_LIVE_FLOOR "EXISTS (SELECT FROM session s WHERE s.account_no = acct() AND s.no = t.session_no AND s.deleted_at IS NULL)"
+#define REST_LIVE_PAGE \
+	"EXISTS (SELECT FROM floor f JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL" \
+	" WHERE f.account_no = acct() AND f.no = t.floor_no)"
+#define REST_LIVE_MESSAGE \
+	"EXISTS (SELECT FROM page p JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no" \
+	" JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL" \
+	" WHERE p.account_no = acct() AND p.no = t.page_no)"
+#define REST_LIVE_VARIABLE "(t.session_no IS NULL OR " REST_LIVE_FLOOR ")"
+
 #endif

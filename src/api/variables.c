@@ -9,6 +9,8 @@
 #include "base/limits.h"
 #include "base/map.h"
 
+#include <stdlib.h>
+
 /* clang-format off */
 static const char *const scopes[] = { "global", "chat", "floor", "branch", "page", NULL };
 
@@ -43,7 +45,8 @@ static const struct filter variable_filters[] = {
 };
 static const struct sort_key variable_sorts[] = { { "updated_at", "t.updated_at" }, { "key", "t.key" }, { NULL } };
 static const struct resource res_variable = {
-	.name = "variable", .table = "variable", .fields = variable_fields, .filters = variable_filters, .sorts = variable_sorts,
+	.name = "variable", .table = "variable", .where = REST_LIVE_VARIABLE, .fields = variable_fields, .filters = variable_filters,
+	.sorts = variable_sorts,
 };
 
 static const struct field put_body[] = {
@@ -51,7 +54,7 @@ static const struct field put_body[] = {
 	{ "scope_id", FT_STRING, .min = 1, .doc = "session, floor or page id; \"global\"; \"branch:SESSION:BRANCH\"" },
 	{ "session_id", FT_STRING, .min = 1, .doc = "of branch scope, with branch_id" },
 	{ "branch_id", FT_STRING, .min = 1 },
-	{ "key", FT_STRING, FF_REQUIRED, .min = 1, .max = 1024 },
+	{ "key", FT_STRING, FF_REQUIRED, .min = 1, .max = LIM_VARIABLE_KEY },
 	{ "value", FT_ANY, FF_REQUIRED | FF_NULLABLE | FF_RAW },
 	FIELD_END
 };
@@ -116,6 +119,8 @@ place_read(struct ctx *c, const struct json *item, const char *path, struct plac
 	p->scope = json_get_str(item, "scope");
 	p->key = json_get_str(item, "key");
 	p->scope_id = given;
+	if (p->key.n > LIM_VARIABLE_KEY)
+		return fail_field(c, arena_printf(c->a, "%s/key", path), "maxLength", "must NOT have more than %d bytes", LIM_VARIABLE_KEY);
 	if (str_is(p->scope, "global")) {
 		if (!given.p)
 			return fail_field(c, arena_printf(c->a, "%s/scope_id", path), "required", "scope_id is required when scope is 'global'");
@@ -152,7 +157,7 @@ place_find(struct ctx *c, struct place *p)
 		return rc < 0 ? -1 : fail(c, ERR_NOT_FOUND, "not_found", "%.*s \"%.*s\" not found", STR_ARG(p->scope), STR_ARG(p->scope_id));
 	p->no = row_int(rs, 0);
 	p->session_no = row_int(rs, 1);
-	p->in_story = !row_null(rs, 3) && row_int(rs, 4) >= 0;
+	p->in_story = !row_null(rs, 3); /* before the first floor the head is -1 */
 	p->segment_no = row_int(rs, 3);
 	p->floor_seq = (int32_t)row_int(rs, 4);
 	p->has_page = !row_null(rs, 5);
@@ -374,32 +379,46 @@ context_print(struct sb *out, const struct request *r)
 	sb_addc(out, '}');
 }
 
-/* The nearest value of each key; keys in byte order, as the layers come. */
+struct nearest {
+	const struct layer_row *row;
+	const char *scope;
+};
+
+static int
+nearest_order(const void *a, const void *b)
+{
+	return str_cmp(((const struct nearest *)a)->row->key, ((const struct nearest *)b)->row->key);
+}
+
+/* The nearest value of each key; keys in byte order. */
 static void
 nearest_print(struct sb *out, const struct request *r, const struct resolved *v)
 {
 	struct map *seen = map_create(r->ctx->a);
-	bool first = true;
+	VEC(struct nearest) all = { 0 };
 
-	sb_adds(out, ",\"resolved\":[");
 	for (size_t i = 0; i < CASCADE; i++)
-		for (size_t k = 0; k < v->layer[i].n; k++) {
-			const struct layer_row *row = &v->layer[i].v[k];
+		for (size_t k = 0; k < v->layer[i].n; k++)
+			if (!map_has(seen, v->layer[i].v[k].key)) {
+				map_set(seen, v->layer[i].v[k].key, out);
+				vec_push(r->ctx->a, &all, ((struct nearest){ &v->layer[i].v[k], cascade[i] }));
+			}
+	if (all.n > 0)
+		qsort(all.v, all.n, sizeof(*all.v), nearest_order);
+	sb_adds(out, ",\"resolved\":[");
+	for (size_t i = 0; i < all.n; i++) {
+		const struct layer_row *row = all.v[i].row;
 
-			if (map_has(seen, row->key))
-				continue;
-			map_set(seen, row->key, out);
-			sb_adds(out, first ? "{\"key\":" : ",{\"key\":");
-			first = false;
-			sb_add_json(out, row->key);
-			sb_adds(out, ",\"value\":");
-			sb_add(out, row->value);
-			sb_addf(out, ",\"source_scope\":\"%s\",\"source_scope_id\":", cascade[i]);
-			sb_add_json(out, row->scope_id);
-			sb_addf(out, ",\"updated_at\":%lld", (long long)row->updated_at);
-			ref_print(out, r, "source_scope_ref", cascade[i]);
-			sb_addc(out, '}');
-		}
+		sb_adds(out, i ? ",{\"key\":" : "{\"key\":");
+		sb_add_json(out, row->key);
+		sb_adds(out, ",\"value\":");
+		sb_add(out, row->value);
+		sb_addf(out, ",\"source_scope\":\"%s\",\"source_scope_id\":", all.v[i].scope);
+		sb_add_json(out, row->scope_id);
+		sb_addf(out, ",\"updated_at\":%lld", (long long)row->updated_at);
+		ref_print(out, r, "source_scope_ref", all.v[i].scope);
+		sb_addc(out, '}');
+	}
 	sb_addc(out, ']');
 }
 

@@ -21,6 +21,7 @@
 #define LIM_MESSAGE (1u << 20)          /* one message */
 #define LIM_REPLY (4u << 20)            /* text of one model reply */
 #define LIM_VARIABLES 1000              /* per branch */
+#define LIM_VARIABLE_KEY 1024           /* name of a variable */
 #define LIM_VARIABLE_BYTES (1u << 20)   /* per branch, all values */
 #define LIM_JWT 8192
 #define LIM_UPSTREAM_ERROR 4096         /* of a provider's error text that is kept */

@@ -41,16 +41,20 @@ print_name(struct sb *out, size_t from, const char *name)
 	sb_adds(out, "\":");
 }
 
-/* Returns the first column behind the field. */
+/* Name and object; `from` is where the members around it begin. Returns the first column behind the field. */
 static int
-print_nested(struct sb *out, const struct field *f, const struct rows *rs, int col, bool list)
+print_nested(struct sb *out, size_t from, const struct field *f, const struct rows *rs, int col, bool list)
 {
-	size_t from = out->n;
+	size_t before = out->n, value;
 	bool null = f->null_when != NULL && row_bool(rs, col);
 
+	print_name(out, from, f->name);
+	value = out->n;
 	col = print_object(out, f->fields, rs, f->null_when != NULL ? col + 1 : col, list);
-	if (null) {
-		sb_truncate(out, from);
+	if (null && f->flags & FF_OPTIONAL && !(f->flags & FF_NULLABLE)) {
+		sb_truncate(out, before);
+	} else if (null) {
+		sb_truncate(out, value);
 		sb_adds(out, "null");
 	}
 	return col;
@@ -67,8 +71,7 @@ print_object(struct sb *out, const struct field *fields, const struct rows *rs, 
 		if (!field_shown(f, list))
 			continue;
 		if (field_nested(f)) {
-			print_name(out, from, f->name);
-			col = print_nested(out, f, rs, col, list);
+			col = print_nested(out, from, f, rs, col, list);
 			continue;
 		}
 		if (!row_null(rs, col) || !(f->flags & FF_OPTIONAL) || (f->flags & FF_NULLABLE)) {
