@@ -35,6 +35,7 @@ struct exchange {
 	struct fcgi_in in;
 	struct http_conn *conn; /* NULL once handed to the loop or to another process */
 	int64_t began_us;
+	bool let_in; /* its credentials have been read */
 
 	/* The answer: texts live in the request's arena. */
 	int status;               /* 0 = none yet */

@@ -315,9 +315,11 @@ router_match(
 			return -2;
 	}
 	if (walk(&w, rt->root, 0)) {
-		out->row = w.found;
 		out->allow = w.allow;
-		return take_params(&w, out) < 0 ? -2 : 1;
+		if (take_params(&w, out) < 0)
+			return -2;
+		out->row = w.found;
+		return 1;
 	}
 	out->allow = w.allow;
 	return w.allow != 0 ? -1 : 0;

@@ -319,6 +319,7 @@ handle(struct exchange *x)
 	}
 	if (r->route->auth != AUTH_PUBLIC && s->app.authenticate != NULL && s->app.authenticate(r) < 0)
 		return -1;
+	x->let_in = true;
 	if (parse_query(x, fcgi_in_param(&x->in, STR("QUERY_STRING"))) < 0 || take_body(x) < 0)
 		return -1;
 	if (fcgi_in_close(&x->in) < 0)
@@ -337,7 +338,7 @@ credentials_first(struct exchange *x)
 	const struct server *s = x->conn->server;
 	struct err first = x->ctx.err;
 
-	if (x->r.route == NULL || x->r.route->auth == AUTH_PUBLIC || x->ctx.who.account_no != 0 ||
+	if (!x->let_in || x->r.route->auth == AUTH_PUBLIC || x->ctx.who.account_no != 0 ||
 	    s->app.enter == NULL)
 		return;
 	if (first.kind == ERR_UNAUTHENTICATED || first.kind == ERR_FORBIDDEN)
