@@ -1,6 +1,9 @@
 /* settings: see settings.h. */
 #include "settings.h"
 
+#include <string.h>
+
+#define JWT_SECRET_MIN 32 /* bytes: the length of what HS256 makes */
 #define AT(member) offsetof(struct settings, member)
 
 static const char *const auth_modes[] = { "off", "api_key", "jwt", NULL };
@@ -67,20 +70,38 @@ const struct conf_row settings_rows[] = {
 };
 // clang-format on
 
+/* A mode without anything that could prove who calls would refuse everybody. */
+static const char *
+auth_fault(const struct settings *s)
+{
+	bool pepper = s->api_key_pepper || s->secrets_master_key;
+
+	if (s->auth_mode == AUTH_MODE_API_KEY && !s->api_keys && !s->admin_keys && !pepper)
+		return "settings: auth_mode = api_key needs api_keys, or api_key_pepper for stored keys";
+	if (s->auth_mode == AUTH_MODE_JWT && !s->jwt_secret && !s->jwt_public_key_file && !s->jwt_jwks_file &&
+	    !s->jwt_jwks_url)
+		return "settings: auth_mode = jwt needs jwt_secret, jwt_public_key_file, jwt_jwks_file or "
+		       "jwt_jwks_url";
+	if (s->auth_mode == AUTH_MODE_JWT && s->jwt_secret && strlen(s->jwt_secret) < JWT_SECRET_MIN)
+		return "settings: jwt_secret must have at least 32 bytes";
+	return NULL;
+}
+
 /* See settings.h. */
 int
 settings_load(struct arena *a, struct settings *out, const char *path, char **env, const char *const *args,
     struct conf_error *err)
 {
-	int rc;
+	const char *why;
 
 	*out = (struct settings){ 0 };
-	rc = conf_load(a, settings_rows, out, path, SETTINGS_ENV, env, args, err);
-
-	if (rc == 0 && out->worker_threads_reserved >= out->worker_threads_max) {
+	if (conf_load(a, settings_rows, out, path, SETTINGS_ENV, env, args, err) < 0)
+		return -1;
+	if (out->worker_threads_reserved >= out->worker_threads_max)
 		vec_push(
 		    a, &err->lines, "settings: worker_threads_reserved must be below worker_threads_max");
-		rc = -1;
-	}
-	return rc;
+	why = auth_fault(out);
+	if (why != NULL)
+		vec_push(a, &err->lines, why);
+	return err->lines.n > 0 ? -1 : 0;
 }
