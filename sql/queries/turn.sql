@@ -99,13 +99,15 @@ WITH r AS (
 ), m AS (
 	INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, sent, source, token_count, created_at)
 	SELECT $7, p.no, $6, $2, 0, true, 'assistant', $8, $9, 'model', $10, $18 FROM p
-), x AS (
-	DELETE FROM run_text WHERE account_no = acct() AND run_no = $3
 ), e AS (
 	INSERT INTO event (session_id, name, data, created_at)
 	SELECT $20, 'floor.committed', json_build_object('floorId', f.id, 'runNo', $3), $18 FROM f
 )
 SELECT p.no FROM p;
+
+-- name: run_text_drop
+-- A statement of its own behind the one that ended the run: that one may have waited for the persister, whose text its snapshot does not show.
+DELETE FROM run_text WHERE account_no = acct() AND run_no = $1;
 
 -- name: turn_stored
 -- What the assembly made of messages when they were first sent, kept beside them. $1 = [{no,sent,tokens,rolls}].
@@ -155,8 +157,6 @@ WITH r AS (
 ), m AS (
 	INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, source, created_at)
 	SELECT $9, p.no, $10, $11, 0, false, 'assistant', $8, 'model', $5 FROM p
-), x AS (
-	DELETE FROM run_text WHERE account_no = acct() AND run_no = $1
 ), e AS (
 	INSERT INTO event (session_id, name, data, created_at)
 	SELECT $12, 'floor.failed', json_build_object('floorId', f.id, 'runNo', $1), $5 FROM f

@@ -213,7 +213,7 @@ turn_record_commit(struct ctx *c, void *arg)
 	struct turn *t = arg;
 	int64_t page_no;
 	struct str reply = t->stored_reply.p ? t->stored_reply : t->said.visible;
-	struct rows *rs, *record, *stored, *writes;
+	struct rows *rs, *record, *stored, *writes, *text;
 	int rc;
 
 	c->now = tm_now();
@@ -230,7 +230,8 @@ turn_record_commit(struct ctx *c, void *arg)
 	record = record_send(c, t, page_no);
 	stored = stored_send(c, t);
 	writes = writes_send(c, t, page_no);
-	return rows_affected(record) < 0 || (stored && rows_affected(stored) < 0) || (writes && rows_affected(writes) < 0) ? -1 : 0;
+	text = db_query(c, STMT_run_text_drop, P_INT(t->run_no));
+	return rows_affected(record) < 0 || rows_affected(text) < 0 || (stored && rows_affected(stored) < 0) || (writes && rows_affected(writes) < 0) ? -1 : 0;
 }
 
 static struct str
@@ -255,5 +256,5 @@ turn_record_fail(struct ctx *c, void *arg)
 	    P_STR(error_print(c, &why)), P_INT(tm_now()), P_INT(t->phase_seq), P_C(t->output_page.s), P_STR(t->said.visible.p ? t->said.visible : STR("")),
 	    P_C(t->output_message.s), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq), P_STR(t->q.session_id));
 
-	return rows_next(rs) < 0 ? -1 : 0;
+	return rows_next(rs) < 0 || db_exec(c, STMT_run_text_drop, P_INT(t->run_no)) < 0 ? -1 : 0;
 }
