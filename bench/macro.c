@@ -1,7 +1,8 @@
 /*
- * bench: the macro engine. A template of 100 KB with 2,000 macros and 200 if blocks, and one forty times as long:
- * compile and evaluate, evaluate alone, with traces on; text without macros; one line as cards hold it.
- * Limits are raised: the product's own would stop at 8,192 steps. Processor time; prints the best and the median of the rounds.
+ * bench: the macro engine. A template of 100 KB with 2,000 macros and 200 if blocks, and one forty times as
+ * long: compile and evaluate, evaluate alone, with traces on; text without macros; one line as cards hold it.
+ * Limits are raised: the product's own would stop at 8,192 steps. Processor time; prints the best and the
+ * median of the rounds.
  */
 #include "macro/macro.h"
 
@@ -31,8 +32,9 @@ by_value(const void *a, const void *b)
 static struct str
 make_template(struct arena *a, size_t size, size_t macros, size_t blocks)
 {
-	static const char *const kinds[] = { "{{user}}", "{{char}}", "{{getvar::mood}}", "{{setvar::place::the old mill}}",
-		"{{getvar::角色.力量}}", "{{description}}", "{{addvar::turns::1}}", "{{getglobalvar::world}}" };
+	static const char *const kinds[] = { "{{user}}", "{{char}}", "{{getvar::mood}}",
+		"{{setvar::place::the old mill}}", "{{getvar::角色.力量}}", "{{description}}",
+		"{{addvar::turns::1}}", "{{getglobalvar::world}}" };
 	size_t each = macros / blocks - 2; /* the condition and the branch hold the others */
 	size_t fill = size / macros;
 	struct sb sb = sb_new(a);
@@ -46,7 +48,8 @@ make_template(struct arena *a, size_t size, size_t macros, size_t blocks)
 				sb_adds(&sb, "She looked up from the map. ");
 			sb_truncate(&sb, start + fill);
 		}
-		sb_adds(&sb, "{{if {{getvar::mood}} == calm and 3 > 2}}\n{{char}} smiles.\n{{else}}\nA frown.\n{{/if}}");
+		sb_adds(&sb, "{{if {{getvar::mood}} == calm and 3 > 2}}\n{{char}} smiles.\n{{else}}\nA "
+			     "frown.\n{{/if}}");
 	}
 	return sb_str(&sb);
 }
@@ -64,7 +67,11 @@ scene_init(struct arena *a, struct scene *s, bool trace)
 	s->member.field[MF_DESCRIPTION].text = STR("A guardian of the forest, patient and kind.");
 	s->env = (struct macro_env){
 		.phase = MACRO_ASSEMBLE,
-		.limits = { .depth = 64, .steps = 1u << 30, .length = 1u << 30, .writes = 1u << 30, .warnings = 100 },
+		.limits = { .depth = 64,
+		    .steps = 1u << 30,
+		    .length = 1u << 30,
+		    .writes = 1u << 30,
+		    .warnings = 100 },
 		.trace = trace,
 		.time_awareness = true,
 		.members = &s->member,
@@ -77,7 +84,8 @@ scene_init(struct arena *a, struct scene *s, bool trace)
 enum what { COMPILE_AND_EVALUATE, EVALUATE, COMPILE };
 
 static double
-round_us(enum what what, struct str text, const struct macro_template *t, const struct scene *s, struct arena *a)
+round_us(
+    enum what what, struct str text, const struct macro_template *t, const struct scene *s, struct arena *a)
 {
 	struct timespec t0, t1;
 
@@ -113,7 +121,8 @@ measure(const char *name, enum what what, struct str text, bool trace, size_t ma
 	for (size_t i = 0; i < rounds; i++)
 		us[i] = round_us(what, text, t, &s, a);
 	qsort(us, rounds, sizeof(*us), by_value);
-	printf("%-34s best %9.1f us  median %9.1f us  %7.1f MB/s", name, us[0], us[rounds / 2], (double)text.n / us[0]);
+	printf("%-34s best %9.1f us  median %9.1f us  %7.1f MB/s", name, us[0], us[rounds / 2],
+	    (double)text.n / us[0]);
 	if (macros)
 		printf("  %6.1f ns/macro", us[0] * 1000 / (double)macros);
 	printf("\n");
@@ -126,12 +135,14 @@ main(int argc, char **argv)
 {
 	struct arena *a = arena_create("bench", 0);
 	struct str text = make_template(a, 100000, 2000, 200), big = make_template(a, 4000000, 80000, 8000);
-	struct str line = STR("{{char}} greets {{user}}: {{if {{getvar::mood}} == calm}}softly{{else}}loudly{{/if}}, as she always did before.");
+	struct str line = STR("{{char}} greets {{user}}: {{if {{getvar::mood}} == "
+			      "calm}}softly{{else}}loudly{{/if}}, as she always did before.");
 	struct sb plain = sb_new(a);
 
 	only = argc > 1 ? argv[1] : NULL;
 	while (plain.n < 4000000)
-		sb_adds(&plain, "A long evening passed; <i>nobody</i> spoke {not a word}, and the fire burned low. ");
+		sb_adds(&plain,
+		    "A long evening passed; <i>nobody</i> spoke {not a word}, and the fire burned low. ");
 	printf("template: %zu bytes, 2000 macros, 200 ifs\n", text.n);
 	measure("compile + evaluate, 100 KB", COMPILE_AND_EVALUATE, text, false, 2000);
 	measure("evaluate, 100 KB", EVALUATE, text, false, 2000);

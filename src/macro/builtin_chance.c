@@ -48,8 +48,9 @@ random_number(struct ev *ev, const struct node *n, const struct str *argv, struc
 
 	if (ev->t->dialect != MACRO_MARINARA)
 		return false;
-	if (n->argc && (colon == STR_NPOS || !js_number(str_sub(argv[0], 0, colon), &lo) ||
-	        !js_number(str_sub(argv[0], colon + 1, argv[0].n), &hi) || hi < lo || hi - lo > 1e9))
+	if (n->argc &&
+	    (colon == STR_NPOS || !js_number(str_sub(argv[0], 0, colon), &lo) ||
+		!js_number(str_sub(argv[0], colon + 1, argv[0].n), &hi) || hi < lo || hi - lo > 1e9))
 		return false;
 	*out = js_number_text(ev->r->a, (double)(int64_t)(lo + eval_chance(ev) * (hi - lo + 1)));
 	return true;
@@ -119,7 +120,8 @@ fn_pick(struct ev *ev, const struct node *n, const struct str *argv, struct str 
 	ev->hashed = true;
 	if (ev->t->n_edits)
 		offset = utf8_units(str_sub(ev->t->given, 0, prep_given(ev->t, n->start)));
-	seed = arena_printf(ev->r->a, "%llu-%llu-%zu", (unsigned long long)js_hash53(chat), (unsigned long long)ev->text_hash, offset);
+	seed = arena_printf(ev->r->a, "%llu-%llu-%zu", (unsigned long long)js_hash53(chat),
+	    (unsigned long long)ev->text_hash, offset);
 	seed = arena_printf(ev->r->a, "%llu", (unsigned long long)js_hash53(str_c(seed)));
 	i = (size_t)(js_seedrandom(str_c(seed)) * (double)c.v.n);
 	*out = c.v.v[i < c.v.n ? i : c.v.n - 1];

@@ -37,7 +37,8 @@ fn_group_not_muted(struct ev *ev, const struct node *n, const struct str *argv, 
 static enum nv
 fn_not_char(struct ev *ev, const struct node *n, const struct str *argv, struct str *out)
 {
-	struct str user = eval_field(ev, MF_USER), others = ev->r->env->group ? member_names(ev, true) : STR("");
+	struct str user = eval_field(ev, MF_USER),
+		   others = ev->r->env->group ? member_names(ev, true) : STR("");
 	struct sb sb = sb_new(ev->r->a);
 
 	(void)n;
@@ -106,7 +107,8 @@ alternate(struct ev *ev, size_t i)
 		have = arena_new(r->a, struct str);
 		*have = STR("");
 		map_set(r->greetings, str_c(key), have);
-		p.tpl = macro_compile(r->a, ev->member->greetings[i], ev->member->field[MF_FIRST_MESSAGE].dialect);
+		p.tpl = macro_compile(
+		    r->a, ev->member->greetings[i], ev->member->field[MF_FIRST_MESSAGE].dialect);
 		*have = eval_nested(r, &p);
 	}
 	return *have;

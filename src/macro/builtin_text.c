@@ -121,7 +121,8 @@ static enum nv
 fn_outlet(struct ev *ev, const struct node *n, const struct str *argv, struct str *out)
 {
 	const struct macro_env *env = ev->r->env;
-	bool early = ev->piece->owner == MACRO_FIELD || ev->piece->owner == MACRO_LORE; /* the scan is not done yet */
+	bool early =
+	    ev->piece->owner == MACRO_FIELD || ev->piece->owner == MACRO_LORE; /* the scan is not done yet */
 
 	(void)n;
 	*out = STR("");

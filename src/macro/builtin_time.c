@@ -19,8 +19,8 @@ utc_offset(struct str s, int64_t *minutes)
 	struct str digits = str_sub(s, 4, s.n);
 
 	s = js_trim(s);
-	if (s.n < 5 || !str_ieq(str_sub(s, 0, 3), STR("UTC")) || (s.p[3] != '+' && s.p[3] != '-') || !str_int(digits, &n) ||
-	    digits.p[0] == '-' || digits.p[0] == '+' || n > 24 * 60)
+	if (s.n < 5 || !str_ieq(str_sub(s, 0, 3), STR("UTC")) || (s.p[3] != '+' && s.p[3] != '-') ||
+	    !str_int(digits, &n) || digits.p[0] == '-' || digits.p[0] == '+' || n > 24 * 60)
 		return false;
 	*minutes = (n < 16 ? n * 60 : n) * (s.p[3] == '-' ? -1 : 1);
 	return true;

@@ -49,7 +49,8 @@ write_with(struct ev *ev, const struct node *n, const struct str *argv, enum var
 	const struct row *r = row_get(n->row);
 	enum macro_code code = MACRO_W_TYPE;
 
-	if (var_write(ev, n, op, view_of(r), argv[0], n->argc > 1 ? argv[1] : STR(""), r->name, out, &code) == NV_OK)
+	if (var_write(ev, n, op, view_of(r), argv[0], n->argc > 1 ? argv[1] : STR(""), r->name, out, &code) ==
+	    NV_OK)
 		return NV_OK;
 	return eval_refuse(ev, n, argv, code, out);
 }
@@ -136,13 +137,14 @@ short_compare(enum short_op op, struct str a, struct str b)
 }
 
 static enum nv
-short_write(struct ev *ev, const struct node *n, enum var_op op, struct str key, struct str value, struct str *out)
+short_write(
+    struct ev *ev, const struct node *n, enum var_op op, struct str key, struct str value, struct str *out)
 {
 	bool global = (n->flags & NF_GLOBAL) != 0;
 	enum macro_code code = MACRO_W_TYPE;
 
-	if (var_write(ev, n, op, global ? MACRO_GLOBAL : MACRO_LOCAL, key, value, short_source((enum short_op)n->row, global),
-	        out, &code) == NV_OK)
+	if (var_write(ev, n, op, global ? MACRO_GLOBAL : MACRO_LOCAL, key, value,
+		short_source((enum short_op)n->row, global), out, &code) == NV_OK)
 		return NV_OK;
 	return eval_refuse(ev, n, NULL, code, out);
 }
@@ -160,19 +162,23 @@ short_run(struct ev *ev, const struct node *n, struct str *out)
 	double num;
 	bool has, keep;
 
-	if (!var_read(ev, n->flags & NF_GLOBAL ? MACRO_GLOBAL : MACRO_LOCAL, key, args[0].hash, &v, &has, &code))
+	if (!var_read(
+		ev, n->flags & NF_GLOBAL ? MACRO_GLOBAL : MACRO_LOCAL, key, args[0].hash, &v, &has, &code))
 		return eval_refuse(ev, n, NULL, code, out);
 	cur = macro_value_text(ev->r->a, &v);
 	keep = op == SHORT_OR_MISSING || op == SHORT_SET_MISSING ? has : truth_words(cur, MACRO_SILLYTAVERN);
 	if (op == SHORT_INC || op == SHORT_DEC)
 		return short_write(ev, n, op == SHORT_INC ? VAR_INC : VAR_DEC, key, value, out);
-	if ((op == SHORT_OR_MISSING || op == SHORT_SET_MISSING || op == SHORT_OR_FALSE || op == SHORT_SET_FALSE) && keep) {
+	if ((op == SHORT_OR_MISSING || op == SHORT_SET_MISSING || op == SHORT_OR_FALSE ||
+		op == SHORT_SET_FALSE) &&
+	    keep) {
 		*out = cur;
 		return NV_OK;
 	}
 	if ((st = eval_text(ev, &args[1], &value)) != NV_OK) {
 		if (st == NV_DEPTH)
-			eval_warn(ev, MACRO_W_DEPTH, n, STR_NULL, "nested deeper than %u", ev->r->env->limits.depth);
+			eval_warn(ev, MACRO_W_DEPTH, n, STR_NULL, "nested deeper than %u",
+			    ev->r->env->limits.depth);
 		return st;
 	}
 	switch ((int)op) {

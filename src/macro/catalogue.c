@@ -7,9 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static const struct row_table *const tables[] = {
-	&builtin_names, &builtin_vars, &builtin_text, &builtin_chance, &builtin_time
-};
+static const struct row_table *const tables[] = { &builtin_names, &builtin_vars, &builtin_text,
+	&builtin_chance, &builtin_time };
 
 #define N_TABLES (sizeof(tables) / sizeof(tables[0]))
 #define SLOTS 1024 /* twice the names at least: checked when the index is made */
@@ -19,7 +18,7 @@ static const struct row_table *const tables[] = {
 struct slot {
 	const char *name; /* not terminated */
 	uint8_t len;
-	uint16_t row;     /* number + 1; 0 = free */
+	uint16_t row; /* number + 1; 0 = free */
 };
 
 static struct slot slots[SLOTS];
@@ -104,4 +103,108 @@ row_find(struct str name, enum macro_dialect d, bool *exact_out)
 			return s->row;
 	}
 	return 0;
+}
+
+/* ---- for people ---- */
+
+struct macro_entry
+macro_catalogue_entry(size_t i)
+{
+	const struct row *r = row_get((unsigned)i);
+	struct macro_entry e = {
+		.name = r->name,
+		.aliases = r->aliases,
+		.args = r->args,
+		.dialects = r->dialects,
+		.group = r->group,
+		.help = r->help,
+		.cache = r->cache,
+	};
+
+	e.traits |= r->flags & ROW_WRITE ? MACRO_HAS_WRITE : 0u;
+	e.traits |= r->flags & ROW_CHANCE ? MACRO_HAS_CHANCE : 0u;
+	e.traits |= r->flags & ROW_TIME ? MACRO_HAS_TIME : 0u;
+	return e;
+}
+
+size_t
+macro_catalogue_count(void)
+{
+	return row_count();
+}
+
+struct doc {
+	const char *form, *dialects, *help;
+};
+
+// clang-format off
+static const struct doc blocks[] = {
+	{ "{{if condition}}…{{else}}…{{/if}}", "tavernheadless", "one of two texts; conditions with operators, and, or, not" },
+	{ "{{#if condition}}…{{else if condition}}…{{else}}…{{/if}}", "marinara", "the first text whose condition is true; && and ||" },
+	{ "[ … ] on lines of their own", "marinara", "the lines once per character of a group chat" },
+	{ "{{#if value}}…{{/if}}, {{#unless value}}…{{/unless}}", "tomoribot", "truth of one value" },
+	{ "{{if tool:name}}…{{/if}}, {{if capability:name}}…{{/if}}", "tomoribot", "what this turn can do; ! inverts" },
+	{ "{{if value}}…{{else}}…{{/if}}", "sillytavern", "truth of one value; ! inverts; no operators" },
+	{ "{{name}}content{{/name}}", "sillytavern", "the content is the macro's last argument" },
+	{ "{{// comment}}", "all", "prints nothing" },
+};
+
+static const struct doc operators[] = {
+	{ "== != > < >= <= contains startsWith and or not ( )", "tavernheadless", "in conditions; texts compare exactly" },
+	{ "== = is != \"is not\" > < >= <= contains includes \"not contains\" \"not includes\" && || ( )", "marinara",
+	    "in conditions; texts compare without case; == \"a\" || \"b\" is a list" },
+	{ "{{.name}} {{$name}} {{.name=value}} {{$name=value}} {{.name++}} {{.name--}}", "tavernheadless", "shorthand of variables" },
+	{ "= ++ -- += -= ?? || ?\?= ||= == != > >= < <=", "sillytavern", "after {{.name or {{$name" },
+};
+// clang-format on
+
+static void
+add_docs(struct json *list, const struct doc *d, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct json *o = json_push_object(list);
+
+		json_set_c(o, "form", d[i].form);
+		json_set_c(o, "dialects", d[i].dialects);
+		json_set_c(o, "help", d[i].help);
+	}
+}
+
+static void
+add_entry(struct json *list, const struct macro_entry *e)
+{
+	struct json *o = json_push_object(list), *names, *dialects;
+	struct str rest = str_c(e->aliases), alias;
+
+	json_set_c(o, "name", e->name);
+	names = json_set_array(o, "aliases");
+	while (str_next(&rest, ' ', &alias))
+		if (alias.n)
+			json_push_str(names, alias);
+	json_set_c(o, "arguments", e->args);
+	json_set_c(o, "group", e->group);
+	json_set_c(o, "help", e->help);
+	dialects = json_set_array(o, "dialects");
+	for (int d = 0; d < MACRO_DIALECT__COUNT; d++)
+		if (e->dialects & 1u << d)
+			json_push_str(dialects, str_c(macro_dialect_name((enum macro_dialect)d)));
+	json_set_bool(o, "writes", (e->traits & MACRO_HAS_WRITE) != 0);
+	json_set_bool(o, "chance", (e->traits & MACRO_HAS_CHANCE) != 0);
+	json_set_bool(o, "time", (e->traits & MACRO_HAS_TIME) != 0);
+	json_set_c(o, "cache_advice", e->cache);
+}
+
+struct json *
+macro_catalogue_json(struct arena *a)
+{
+	struct json *o = json_object(a), *macros = json_set_array(o, "macros");
+
+	for (size_t i = 0; i < macro_catalogue_count(); i++) {
+		struct macro_entry e = macro_catalogue_entry(i);
+
+		add_entry(macros, &e);
+	}
+	add_docs(json_set_array(o, "blocks"), blocks, sizeof(blocks) / sizeof(blocks[0]));
+	add_docs(json_set_array(o, "operators"), operators, sizeof(operators) / sizeof(operators[0]));
+	return o;
 }

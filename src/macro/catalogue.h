@@ -9,13 +9,13 @@
 
 struct macro_entry {
 	const char *name;
-	const char *const *aliases;  /* NULL-terminated */
-	const char *args;            /* "::name::value", "" = none */
-	unsigned dialects;           /* bits 1 << enum macro_dialect */
-	unsigned traits;             /* MACRO_HAS_WRITE, _CHANCE, _TIME */
-	const char *group;           /* "names", "variables", … */
+	const char *aliases; /* blank-separated, "" = none */
+	const char *args;    /* "::name::value", "" = none */
+	unsigned dialects;   /* bits 1 << enum macro_dialect */
+	unsigned traits;     /* MACRO_HAS_WRITE, _CHANCE, _TIME */
+	const char *group;   /* "names", "variables", … */
 	const char *help;
-	const char *cache;           /* advice on where it may stand; NULL = anywhere */
+	const char *cache; /* advice on where it may stand; NULL = anywhere */
 };
 size_t macro_catalogue_count(void);
 struct macro_entry macro_catalogue_entry(size_t i);
@@ -23,12 +23,12 @@ struct macro_entry macro_catalogue_entry(size_t i);
 struct json *macro_catalogue_json(struct arena *a);
 
 enum macro_lint_code {
-	MACRO_LINT_DIALECT,   /* means something else in another dialect */
+	MACRO_LINT_DIALECT, /* means something else in another dialect */
 	MACRO_LINT_UNKNOWN,
 	MACRO_LINT_WRITE_IN_BRANCH,
 	MACRO_LINT_TIME_BEFORE_HISTORY,
 	MACRO_LINT_DECISION_BEFORE_HISTORY,
-	MACRO_LINT_SYNTAX,    /* what evaluation would warn of whatever the values: unclosed, unsupported, … */
+	MACRO_LINT_SYNTAX, /* what evaluation would warn of whatever the values: unclosed, unsupported, … */
 	MACRO_LINT__COUNT
 };
 const char *macro_lint_name(enum macro_lint_code c);
@@ -43,10 +43,11 @@ struct macro_lints {
 	VEC(struct macro_lint) v;
 };
 struct macro_lint_options {
-	bool before_history;         /* the text stands before the chat history */
+	bool before_history;                       /* the text stands before the chat history */
 	bool (*known)(void *ctx, struct str name); /* an ordinary or preset variable; NULL = none */
 	void *ctx;
 };
-void macro_lint(struct arena *a, const struct macro_template *t, const struct macro_lint_options *o, struct macro_lints *out);
+void macro_lint(struct arena *a, const struct macro_template *t, const struct macro_lint_options *o,
+    struct macro_lints *out);
 
 #endif

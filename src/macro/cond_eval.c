@@ -8,10 +8,10 @@
 #include "base/utf8.h"
 
 struct policy {
-	bool fold;            /* texts compare trimmed and without case */
-	bool order_is_error;  /* < of something that is no number keeps the block raw */
-	bool trim_truth;      /* the false words are compared trimmed */
-	bool strip_quotes;    /* values lose one pair of quotes */
+	bool fold;           /* texts compare trimmed and without case */
+	bool order_is_error; /* < of something that is no number keeps the block raw */
+	bool trim_truth;     /* the false words are compared trimmed */
+	bool strip_quotes;   /* values lose one pair of quotes */
 	const char *const *falsy;
 };
 
@@ -32,9 +32,9 @@ static const struct policy policies[MACRO_DIALECT__COUNT] = {
 /* An operand's value. */
 struct val {
 	struct str s;
-	bool literal;      /* written between quotes: taken as it stands */
-	bool unanswered;   /* every comparison is false */
-	bool known;        /* may settle a condition while planning */
+	bool literal;    /* written between quotes: taken as it stands */
+	bool unanswered; /* every comparison is false */
+	bool known;      /* may settle a condition while planning */
 };
 
 enum got { GOT_OK, GOT_HALT, GOT_DEPTH };
@@ -62,7 +62,8 @@ quoted_value(struct ev *ev, const struct operand *o, enum macro_dialect d, struc
 	const struct node *v = ev->t->nodes;
 	struct sb sb = sb_new(ev->r->a);
 	uint32_t pos = o->s, i = o->n0;
-	struct str (*unescape)(struct arena *, struct str) = d == MACRO_MARINARA ? unescape_marinara : unescape_page;
+	struct str (*unescape)(struct arena *, struct str) =
+	    d == MACRO_MARINARA ? unescape_marinara : unescape_page;
 
 	if (o->n0 == o->n1) {
 		*out = o->text;
@@ -118,7 +119,8 @@ macro_operand(struct ev *ev, const struct operand *o, struct str *out)
 	return GOT_OK;
 }
 
-/* What a bare word of the page's dialect names when its truth is asked: a variable, a known name, or itself. */
+/* What a bare word of the page's dialect names when its truth is asked: a variable, a known name, or itself.
+ */
 static struct str
 page_word(struct ev *ev, struct str w)
 {
@@ -132,7 +134,8 @@ page_word(struct ev *ev, struct str w)
 		enum macro_code code;
 		bool has;
 
-		if (!var_read(ev, w.p[0] == '$' ? MACRO_GLOBAL : MACRO_LOCAL, str_sub(w, 1, w.n), 0, &v, &has, &code))
+		if (!var_read(ev, w.p[0] == '$' ? MACRO_GLOBAL : MACRO_LOCAL, str_sub(w, 1, w.n), 0, &v, &has,
+			&code))
 			return STR("");
 		return macro_value_text(ev->r->a, &v);
 	}
@@ -228,7 +231,8 @@ mar_bare(struct ev *ev, struct str text, struct val *out)
 
 	if (k) {
 		out->s = keyword_value(ev, k);
-		out->known = !(k->flags & KW_LATE) && !(k->flags & (KW_CHAR | KW_GROUP) && ev->r->env->n_members > 1);
+		out->known =
+		    !(k->flags & KW_LATE) && !(k->flags & (KW_CHAR | KW_GROUP) && ev->r->env->n_members > 1);
 		return;
 	}
 	if (mar_read(ev, text, &out->s) || mar_variable(ev, text, &out->s))
@@ -317,7 +321,8 @@ tri(bool yes)
 }
 
 static enum tri
-compare(struct ev *ev, enum cmp_op op, struct str a, struct str b, const struct policy *p, enum macro_code *code)
+compare(
+    struct ev *ev, enum cmp_op op, struct str a, struct str b, const struct policy *p, enum macro_code *code)
 {
 	struct arena *ar = ev->r->a;
 	double x = 0, y = 0;
@@ -332,7 +337,8 @@ compare(struct ev *ev, enum cmp_op op, struct str a, struct str b, const struct 
 			return tri(str_starts(a, b));
 		return tri(contains(a, b) == (op == CMP_CONTAINS));
 	}
-	numbers = js_number(p->strip_quotes ? strip_quotes(a) : a, &x) && js_number(p->strip_quotes ? strip_quotes(b) : b, &y);
+	numbers = js_number(p->strip_quotes ? strip_quotes(a) : a, &x) &&
+		  js_number(p->strip_quotes ? strip_quotes(b) : b, &y);
 	if (op == CMP_EQ || op == CMP_NE) {
 		bool eq;
 

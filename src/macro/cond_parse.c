@@ -41,11 +41,11 @@ static const struct op_name mar_words[] = { /* a blank stands for any blanks */
 // clang-format on
 
 struct rules {
-	bool join;                            /* words next to each other are one operand; nothing is an error */
+	bool join; /* words next to each other are one operand; nothing is an error */
 	const struct op_name *symbols, *words;
-	const char *and_symbol, *or_symbol;   /* or words: and, or, not */
-	bool curly;                           /* typographic quotation marks count */
-	bool or_list;                         /* == "a" || "b" */
+	const char *and_symbol, *or_symbol; /* or words: and, or, not */
+	bool curly;                         /* typographic quotation marks count */
+	bool or_list;                       /* == "a" || "b" */
 };
 
 static const struct rules page_rules = { .symbols = page_symbols, .words = page_words };
@@ -124,7 +124,8 @@ unescape_marinara(struct arena *a, struct str s)
 	if (str_chr(s, '\\', 0) == STR_NPOS)
 		return s;
 	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] == '\\' && i + 1 < s.n && (s.p[i + 1] == '\\' || quote_mark(s, i + 1, true, &class)))
+		if (s.p[i] == '\\' && i + 1 < s.n &&
+		    (s.p[i + 1] == '\\' || quote_mark(s, i + 1, true, &class)))
 			i++;
 		sb_addc(&once, s.p[i]);
 	}
@@ -138,7 +139,8 @@ unescape_marinara(struct arena *a, struct str s)
 	return sb_str(&twice);
 }
 
-/* Steps over a nested macro or block at byte `at`; 0 if none begins there, else the byte after it. *n0, *n1: its nodes. */
+/* Steps over a nested macro or block at byte `at`; 0 if none begins there, else the byte after it. *n0, *n1:
+ * its nodes. */
 static uint32_t
 step_child(struct parser *p, uint32_t at, uint32_t *n0, uint32_t *n1)
 {
@@ -154,7 +156,8 @@ step_child(struct parser *p, uint32_t at, uint32_t *n0, uint32_t *n1)
 	return v[i].type == N_TEXT && v[i].end == v[i].start ? 0 : unit_end(v, i);
 }
 
-/* The byte after the closing mark of the quotation that begins at `at`, or 0 if it has none. *in_s, *in_e: its inside. */
+/* The byte after the closing mark of the quotation that begins at `at`, or 0 if it has none. *in_s, *in_e:
+ * its inside. */
 static uint32_t
 quoted_run(struct parser *p, uint32_t at, uint32_t *in_s, uint32_t *in_e)
 {
@@ -404,8 +407,7 @@ add_operand(struct compile *c, struct operand o)
 	return (uint32_t)c->operands.n - 1;
 }
 
-static uint32_t
-parse_or(struct parser *p, uint32_t lo, uint32_t hi, unsigned depth);
+static uint32_t parse_or(struct parser *p, uint32_t lo, uint32_t hi, unsigned depth);
 
 static uint32_t
 page_operand(struct parser *p, const struct token *t)
@@ -485,8 +487,8 @@ page_term(struct parser *p, uint32_t lo, uint32_t hi, unsigned depth)
 	if (negate && n) {
 		uint32_t not = add_cond(p->c, C_NOT);
 
-		p->c->conds.v[not - 1].child = n;
-		return not;
+		p->c->conds.v[not -1].child = n;
+		return not ;
 	}
 	return n;
 }
@@ -514,7 +516,8 @@ parse_mods(struct parser *p, uint32_t at, uint32_t e, struct mods *m)
 		if (at == from)
 			return false;
 		ns = at;
-		while (at < e && ((src.p[at] >= 'a' && src.p[at] <= 'z') || (src.p[at] >= 'A' && src.p[at] <= 'Z') || src.p[at] == '_'))
+		while (at < e && ((src.p[at] >= 'a' && src.p[at] <= 'z') ||
+				     (src.p[at] >= 'A' && src.p[at] <= 'Z') || src.p[at] == '_'))
 			at++;
 		ne = at;
 		while (at < e && js_blank(src, at, &len))
@@ -543,7 +546,8 @@ parse_mods(struct parser *p, uint32_t at, uint32_t e, struct mods *m)
 		ve = at;
 		name = str_sub(src, ns, ne);
 		value = str_sub(src, vs, ve);
-		if (str_ieq(name, STR("sticky")) || str_ieq(name, STR("cooldown")) || str_ieq(name, STR("every"))) {
+		if (str_ieq(name, STR("sticky")) || str_ieq(name, STR("cooldown")) ||
+		    str_ieq(name, STR("every"))) {
 			bool digits = value.n > 0;
 
 			for (size_t k = 0; k < value.n; k++)
@@ -561,11 +565,12 @@ parse_mods(struct parser *p, uint32_t at, uint32_t e, struct mods *m)
 			else
 				m->every = (unsigned)num;
 		} else if (str_ieq(name, STR("priority"))) {
-			m->priority = str_ieq(value, STR("high")) ? MACRO_PRIORITY_HIGH
-			    : str_ieq(value, STR("low"))          ? MACRO_PRIORITY_LOW
-			                                          : MACRO_PRIORITY_MEDIUM;
-		} else if (quoted && !m->lasts && (str_ieq(name, STR("until")) || str_ieq(name, STR("while"))) &&
-		    js_trim(str_sub(src, in_s, in_e)).n) {
+			m->priority = str_ieq(value, STR("high"))  ? MACRO_PRIORITY_HIGH
+				      : str_ieq(value, STR("low")) ? MACRO_PRIORITY_LOW
+								   : MACRO_PRIORITY_MEDIUM;
+		} else if (quoted && !m->lasts &&
+			   (str_ieq(name, STR("until")) || str_ieq(name, STR("while"))) &&
+			   js_trim(str_sub(src, in_s, in_e)).n) {
 			struct str mode = str_sub(src, mode_s, mode_e);
 
 			m->lasts = str_ieq(name, STR("until")) ? MACRO_LASTS_UNTIL : MACRO_LASTS_WHILE;
@@ -687,8 +692,8 @@ mar_quoted(struct parser *p, uint32_t s, uint32_t e, uint32_t first, struct oper
 		struct operand crit = { .kind = OP_QUOTED }, whole = *o;
 		uint32_t cs, ce;
 
-		if (src.p[end] != ':' || end + 1 >= e || !quote_mark(src, end + 1, true, &other) || other != class ||
-		    quoted_run(p, end + 1, &cs, &ce) != e)
+		if (src.p[end] != ':' || end + 1 >= e || !quote_mark(src, end + 1, true, &other) ||
+		    other != class || quoted_run(p, end + 1, &cs, &ce) != e)
 			return false;
 		crit.s = cs;
 		crit.e = ce;
@@ -725,7 +730,8 @@ mar_operand(struct parser *p, uint32_t s, uint32_t e, uint32_t first)
 		return add_operand(p->c, o);
 	if ((at = prefix_colon(src, s, e, "decision", false)) != 0 && parse_decision(p, at, e, &o)) {
 		o.kind = OP_DECISION;
-	} else if ((at = prefix_colon(src, s, e, "decision_choice", false)) != 0 && parse_decision(p, at, e, &o)) {
+	} else if ((at = prefix_colon(src, s, e, "decision_choice", false)) != 0 &&
+		   parse_decision(p, at, e, &o)) {
 		o.kind = OP_CHOICE;
 	} else if ((at = prefix_colon(src, s, e, "var", true)) != 0) {
 		o.kind = OP_VAR;
@@ -981,8 +987,8 @@ parse_value(struct parser *p)
 	if (negate) {
 		uint32_t not = add_cond(p->c, C_NOT);
 
-		p->c->conds.v[not - 1].child = n;
-		return not;
+		p->c->conds.v[not -1].child = n;
+		return not ;
 	}
 	return n;
 }

@@ -16,16 +16,16 @@
 
 #include "macro.h"
 
-#define MACRO_DECISION_LIMIT 32       /* statements per turn unless set; 1..255 */
-#define MACRO_DECISION_TURNS 200      /* turns whose answers are kept */
-#define MACRO_DECISION_IDLE 1000      /* turns after which an open timer is dropped */
+#define MACRO_DECISION_LIMIT 32  /* statements per turn unless set; 1..255 */
+#define MACRO_DECISION_TURNS 200 /* turns whose answers are kept */
+#define MACRO_DECISION_IDLE 1000 /* turns after which an open timer is dropped */
 #define MACRO_NONE_OF_THESE "none of these"
 
 enum macro_priority { MACRO_PRIORITY_LOW = -1, MACRO_PRIORITY_MEDIUM, MACRO_PRIORITY_HIGH };
 enum macro_lasts { MACRO_LASTS_NONE, MACRO_LASTS_UNTIL, MACRO_LASTS_WHILE };
 
 struct macro_option {
-	struct str name, criteria;        /* criteria absent: undescribed */
+	struct str name, criteria; /* criteria absent: undescribed */
 };
 
 struct macro_statement {
@@ -42,26 +42,29 @@ struct macro_statements {
 	VEC(struct macro_statement) v;
 };
 
-/* Every statement of a text as written, one per place, reachable or not, macros not filled. For imports and editors. */
+/* Every statement of a text as written, one per place, reachable or not, macros not filled. For imports and
+ * editors. */
 void macro_statements_collect(struct arena *a, const struct macro_template *t, struct macro_statements *out);
 
 /*
- * Planning pass over one text: appends the statements whose answer could change the outcome, macros filled, one
- * per place and, in a group, one per character if they name one. `env.answer` settles what is known. Changes nothing.
- * Returns the text as far as it is settled: undecided blocks take their first branch, or are dropped with `settled_only`.
+ * Planning pass over one text: appends the statements whose answer could change the outcome, macros filled,
+ * one per place and, in a group, one per character if they name one. `env.answer` settles what is known.
+ * Changes nothing. Returns the text as far as it is settled: undecided blocks take their first branch, or are
+ * dropped with `settled_only`.
  */
-struct str macro_statements_reach(struct arena *a, const struct macro_env *env, const struct macro_template *t,
-    bool settled_only, struct macro_statements *out);
+struct str macro_statements_reach(struct arena *a, const struct macro_env *env,
+    const struct macro_template *t, bool settled_only, struct macro_statements *out);
 
 /* Merges equal statements (longest timers, highest priority, first until/while, union of options), drops
- * choices without options, sorts by priority (stable), cuts at `limit`; the rest goes to `dropped` (may be NULL). */
+ * choices without options, sorts by priority (stable), cuts at `limit`; the rest goes to `dropped` (may be
+ * NULL). */
 void macro_statements_plan(struct arena *a, const struct macro_statements *in, unsigned limit,
     struct macro_statements *ask, struct macro_statements *dropped);
 
 /* Equal statements as one, in order of their first place. */
 void statements_merge(struct arena *a, const struct macro_statements *in, struct macro_statements *out);
 
-struct macro_decisions;  /* timers and answers of one branch */
+struct macro_decisions; /* timers and answers of one branch */
 struct macro_decisions *macro_decisions_new(struct arena *a, const struct json *stored); /* NULL = none yet */
 struct json *macro_decisions_json(struct arena *a, const struct macro_decisions *d);
 
@@ -73,19 +76,22 @@ struct macro_held {
 
 struct macro_turn {
 	struct macro_decisions *state;
-	int64_t number;                   /* of the turn, from 1 */
-	struct macro_statements ask;      /* in request order */
+	int64_t number;              /* of the turn, from 1 */
+	struct macro_statements ask; /* in request order */
 	struct macro_statements dropped;
-	VEC(struct str) unanswered;       /* after macro_turn_end: looked at, no answer */
+	VEC(struct str) unanswered; /* after macro_turn_end: looked at, no answer */
 	VEC(struct macro_held) held;
 	struct macro_turn_private *p;
 };
 
-/* `key`: newest message id and a hash of its text; `model`: id of the decision model, empty = none configured. */
-struct macro_turn *macro_turn_begin(struct arena *a, struct macro_decisions *state, struct str key, struct str model);
-void macro_turn_plan(struct macro_turn *t, const struct macro_env *env, const struct macro_template *const *texts,
-    size_t n, unsigned limit);
-/* Answer to t->ask.v[i]: MACRO_YES or MACRO_NO, for a choice MACRO_OPTION; that it was offered is the caller's to check. */
+/* `key`: newest message id and a hash of its text; `model`: id of the decision model, empty = none
+ * configured. */
+struct macro_turn *macro_turn_begin(
+    struct arena *a, struct macro_decisions *state, struct str key, struct str model);
+void macro_turn_plan(struct macro_turn *t, const struct macro_env *env,
+    const struct macro_template *const *texts, size_t n, unsigned limit);
+/* Answer to t->ask.v[i]: MACRO_YES or MACRO_NO, for a choice MACRO_OPTION; that it was offered is the
+ * caller's to check. */
 void macro_turn_answer(struct macro_turn *t, size_t i, struct macro_answer answer);
 void macro_turn_end(struct macro_turn *t);
 struct macro_answer macro_turn_lookup(void *turn, bool choice, struct str statement);
@@ -93,25 +99,27 @@ struct macro_answer macro_turn_lookup(void *turn, bool choice, struct str statem
 /* ---- reading a chat model's one-token answer ---- */
 
 struct macro_token_odds {
-	struct str token;                 /* absent: not a text */
+	struct str token; /* absent: not a text */
 	double logprob;
-	bool bad;                         /* logprob was no number */
+	bool bad; /* logprob was no number */
 };
 struct macro_reading {
-	double probability, share;        /* of yes among yes and no; of both in the listed mass */
-	bool answered, yes;               /* answered only if share >= 0.5; yes if probability >= threshold */
+	double probability, share; /* of yes among yes and no; of both in the listed mass */
+	bool answered, yes;        /* answered only if share >= 0.5; yes if probability >= threshold */
 };
 struct macro_reading macro_decision_read(const struct macro_token_odds *v, size_t n, double threshold);
 
 /* ---- preset variables (choice blocks) ---- */
 
 struct macro_choice_block {
-	const struct str *options;        /* values, in order */
+	const struct str *options; /* values, in order */
 	size_t n_options;
 	bool multi, random;
-	struct str separator;             /* absent = ", " */
+	struct str separator; /* absent = ", " */
 };
-/* The value for a session's selection: a text, a list, or NULL with `has` false = nothing chosen. `unit` in [0,1) for a random pick. */
-struct str macro_choice_value(struct arena *a, const struct macro_choice_block *b, const struct json *selected, bool has, double unit);
+/* The value for a session's selection: a text, a list, or NULL with `has` false = nothing chosen. `unit` in
+ * [0,1) for a random pick. */
+struct str macro_choice_value(
+    struct arena *a, const struct macro_choice_block *b, const struct json *selected, bool has, double unit);
 
 #endif

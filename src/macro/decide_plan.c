@@ -60,7 +60,8 @@ statements_merge(struct arena *a, const struct macro_statements *in, struct macr
 		const struct macro_statement *s = &in->v.v[i];
 		uint32_t at = (uint32_t)key_hash_of(s) & (size - 1);
 
-		while (slots[at] && !(out->v.v[slots[at] - 1].choice == s->choice && str_eq(out->v.v[slots[at] - 1].text, s->text)))
+		while (slots[at] && !(out->v.v[slots[at] - 1].choice == s->choice &&
+					str_eq(out->v.v[slots[at] - 1].text, s->text)))
 			at = (at + 1) & (size - 1);
 		if (slots[at]) {
 			merge(a, &out->v.v[slots[at] - 1], s);
@@ -75,8 +76,8 @@ statements_merge(struct arena *a, const struct macro_statements *in, struct macr
 }
 
 void
-macro_statements_plan(struct arena *a, const struct macro_statements *in, unsigned limit, struct macro_statements *ask,
-    struct macro_statements *dropped)
+macro_statements_plan(struct arena *a, const struct macro_statements *in, unsigned limit,
+    struct macro_statements *ask, struct macro_statements *dropped)
 {
 	struct macro_statements merged = { 0 };
 

@@ -17,7 +17,8 @@ struct plan {
 /* ---- statements as written ---- */
 
 static void
-add_option(struct arena *a, struct macro_statement *s, const struct macro_template *t, const struct operand *o)
+add_option(
+    struct arena *a, struct macro_statement *s, const struct macro_template *t, const struct operand *o)
 {
 	struct macro_option opt = { .name = o->text };
 
@@ -136,7 +137,8 @@ plan_statement(struct ev *ev, const struct operand *o, struct str text)
 	ev->member = member;
 }
 
-/* One branch: its text counts if it is the first that is not settled, and not even that with `settled_only`. */
+/* One branch: its text counts if it is the first that is not settled, and not even that with `settled_only`.
+ */
 static void
 walk_branch(struct ev *ev, const struct node *open, uint32_t tag, bool keep)
 {
@@ -170,8 +172,8 @@ plan_block(struct ev *ev, uint32_t i)
 }
 
 struct str
-macro_statements_reach(struct arena *a, const struct macro_env *env, const struct macro_template *t, bool settled_only,
-    struct macro_statements *out)
+macro_statements_reach(struct arena *a, const struct macro_env *env, const struct macro_template *t,
+    bool settled_only, struct macro_statements *out)
 {
 	struct macro_env quiet = *env;
 	struct plan p = { .a = a, .out = out, .settled_only = settled_only };

@@ -77,9 +77,11 @@ choose_value(struct arena *a, const struct macro_choice_block *b, struct str s, 
 }
 
 struct str
-macro_choice_value(struct arena *a, const struct macro_choice_block *b, const struct json *selected, bool has, double unit)
+macro_choice_value(
+    struct arena *a, const struct macro_choice_block *b, const struct json *selected, bool has, double unit)
 {
-	struct str first = b->n_options ? b->options[0] : STR(""), sep = b->separator.p ? b->separator : STR(", ");
+	struct str first = b->n_options ? b->options[0] : STR(""),
+		   sep = b->separator.p ? b->separator : STR(", ");
 	bool list = json_type(selected) == JSON_ARRAY;
 	struct chosen c = { 0 };
 	struct sb sb = sb_new(a);

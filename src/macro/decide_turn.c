@@ -10,18 +10,18 @@
 #include <stdlib.h>
 
 struct timer {
-	bool choice, open;   /* open: until/while keeps it on */
+	bool choice, open; /* open: until/while keeps it on */
 	struct str text, option;
 	int64_t yes, sticky_end, cooldown_end, kept;
 };
 
-struct check {           /* every: when it was last asked */
+struct check { /* every: when it was last asked */
 	bool choice;
 	struct str text;
 	int64_t turn;
 };
 
-struct kept {            /* an answer of a turn */
+struct kept { /* an answer of a turn */
 	bool choice;
 	struct str text, options; /* options: the sorted set, of a choice */
 	struct macro_answer answer;
@@ -47,7 +47,7 @@ struct judged {
 	struct macro_statement s;
 	enum verdict verdict;
 	struct macro_answer answer;
-	size_t timer;        /* V_SECOND: index */
+	size_t timer; /* V_SECOND: index */
 };
 
 struct reply {
@@ -60,7 +60,7 @@ struct macro_turn_private {
 	struct arena *a;
 	struct str key, model;
 	VEC(struct judged) judged;
-	VEC(struct reply) replies;   /* this turn's answers: kept ones and new ones */
+	VEC(struct reply) replies; /* this turn's answers: kept ones and new ones */
 };
 
 /* ---- state ---- */
@@ -88,7 +88,8 @@ load_timers(struct macro_decisions *d, const struct json *list)
 {
 	for (size_t i = 0; i < json_len(list); i++) {
 		const struct json *o = json_at(list, i);
-		struct timer t = { .choice = json_get_bool(o, "choice", false), .open = json_get_bool(o, "open", false) };
+		struct timer t = { .choice = json_get_bool(o, "choice", false),
+			.open = json_get_bool(o, "open", false) };
 
 		t.text = json_get_str(o, "text");
 		t.option = json_get_str(o, "option");
@@ -118,7 +119,8 @@ load_turns(struct macro_decisions *d, const struct json *list)
 
 		for (size_t k = 0; k < json_len(answers); k++) {
 			const struct json *x = json_at(answers, k);
-			struct kept a = { .choice = json_get_bool(x, "choice", false), .text = json_get_str(x, "text") };
+			struct kept a = { .choice = json_get_bool(x, "choice", false),
+				.text = json_get_str(x, "text") };
 
 			a.options = json_get_str(x, "options");
 			a.answer = answer_load(x);
@@ -140,7 +142,8 @@ macro_decisions_new(struct arena *a, const struct json *stored)
 	load_timers(d, json_get(stored, "timers"));
 	for (size_t i = 0; i < json_len(checks); i++) {
 		const struct json *o = json_at(checks, i);
-		struct check c = { json_get_bool(o, "choice", false), json_get_str(o, "text"), json_get_int(o, "turn", 0) };
+		struct check c = { json_get_bool(o, "choice", false), json_get_str(o, "text"),
+			json_get_int(o, "turn", 0) };
 
 		vec_push(a, &d->checks, c);
 	}
@@ -256,7 +259,8 @@ kept_answer(struct macro_turn *t, const struct macro_statement *s, struct macro_
 	struct str set = s->choice ? option_set(t->p->a, s) : STR("");
 
 	for (size_t i = 0; k && i < k->v.n; i++)
-		if (k->v.v[i].choice == s->choice && str_eq(k->v.v[i].text, s->text) && (!s->choice || str_eq(k->v.v[i].options, set))) {
+		if (k->v.v[i].choice == s->choice && str_eq(k->v.v[i].text, s->text) &&
+		    (!s->choice || str_eq(k->v.v[i].options, set))) {
 			*out = k->v.v[i].answer;
 			return true;
 		}
@@ -351,7 +355,8 @@ known(void *ctx, bool choice, struct str text)
 		const struct judged *j = &t->p->judged.v[i];
 
 		if (j->s.choice == choice && str_eq(j->s.text, text))
-			return j->verdict == V_ASK || j->verdict == V_SECOND ? (struct macro_answer){ 0 } : j->answer;
+			return j->verdict == V_ASK || j->verdict == V_SECOND ? (struct macro_answer){ 0 }
+									     : j->answer;
 	}
 	return (struct macro_answer){ 0 };
 }
@@ -382,8 +387,8 @@ judge_all(struct macro_turn *t, const struct macro_statements *found)
 }
 
 void
-macro_turn_plan(struct macro_turn *t, const struct macro_env *env, const struct macro_template *const *texts, size_t n,
-    unsigned limit)
+macro_turn_plan(struct macro_turn *t, const struct macro_env *env, const struct macro_template *const *texts,
+    size_t n, unsigned limit)
 {
 	struct arena *a = t->p->a;
 	struct macro_env e = *env;
@@ -421,7 +426,8 @@ macro_turn_answer(struct macro_turn *t, size_t i, struct macro_answer answer)
 {
 	const struct macro_statement *s = &t->ask.v.v[i];
 
-	if (answer.kind == MACRO_UNANSWERED || answer.kind == MACRO_COOLING || s->choice != (answer.kind == MACRO_OPTION))
+	if (answer.kind == MACRO_UNANSWERED || answer.kind == MACRO_COOLING ||
+	    s->choice != (answer.kind == MACRO_OPTION))
 		return;
 	answer.option = s->choice ? arena_str(t->state->a, answer.option) : STR_NULL;
 	reply_set(t, s->choice, s->text, answer);
@@ -452,7 +458,8 @@ keep_answer(struct macro_turn *t, const struct macro_statement *s, struct macro_
 static bool
 is_yes(struct macro_answer a)
 {
-	return a.kind == MACRO_YES || (a.kind == MACRO_OPTION && !str_ieq(a.option, STR(MACRO_NONE_OF_THESE)));
+	return a.kind == MACRO_YES ||
+	       (a.kind == MACRO_OPTION && !str_ieq(a.option, STR(MACRO_NONE_OF_THESE)));
 }
 
 static void
@@ -515,7 +522,8 @@ drop_old(struct macro_decisions *d)
 
 	for (size_t i = 0; i < d->timers.n; i++) {
 		const struct timer *e = &d->timers.v[i];
-		bool live = e->open ? d->turn - e->kept <= MACRO_DECISION_IDLE || d->turn <= e->cooldown_end : d->turn <= e->cooldown_end;
+		bool live = e->open ? d->turn - e->kept <= MACRO_DECISION_IDLE || d->turn <= e->cooldown_end
+				    : d->turn <= e->cooldown_end;
 
 		if (live)
 			d->timers.v[n++] = *e;
@@ -565,7 +573,8 @@ macro_turn_lookup(void *turn, bool choice, struct str text)
 	for (size_t i = 0; i < t->p->judged.n; i++) {
 		const struct judged *j = &t->p->judged.v[i];
 
-		if (j->s.choice == choice && str_eq(j->s.text, text) && (j->verdict == V_HELD || j->verdict == V_SECOND))
+		if (j->s.choice == choice && str_eq(j->s.text, text) &&
+		    (j->verdict == V_HELD || j->verdict == V_SECOND))
 			return j->answer;
 	}
 	if ((r = reply_find(t, choice, text)) != NULL)

@@ -38,7 +38,8 @@ place_of(struct ev *ev, uint32_t at)
 	}
 	if (at > s.n)
 		at = (uint32_t)s.n;
-	for (const char *nl; at > ev->place && (nl = memchr(s.p + ev->place, '\n', at - ev->place)) != NULL;) {
+	for (const char *nl;
+	     at > ev->place && (nl = memchr(s.p + ev->place, '\n', at - ev->place)) != NULL;) {
 		ev->place = (uint32_t)(nl - s.p) + 1;
 		ev->line++;
 		ev->column = 1;
@@ -89,7 +90,9 @@ trace(struct ev *ev, struct str name, struct str raw, struct str resolved, enum 
     enum macro_branch branch)
 {
 	struct macro_run *r = ev->r;
-	struct macro_trace t = { .name = name, .raw = raw, .phase = r->env->phase, .kind = kind, .branch = branch };
+	struct macro_trace t = {
+		.name = name, .raw = raw, .phase = r->env->phase, .kind = kind, .branch = branch
+	};
 
 	if (!r->env->trace || r->res.traces.n >= MACRO_TRACES_MAX)
 		return;
@@ -118,7 +121,7 @@ halt(struct ev *ev, enum macro_code code, const struct node *n)
 	if (!ev->halted)
 		eval_warn(ev, code, n, STR_NULL, "%s; the rest stays as written",
 		    code == MACRO_W_STEPS ? "the text needs more evaluation steps than allowed"
-		                          : "macros put in more text than allowed");
+					  : "macros put in more text than allowed");
 	ev->halted = true;
 	return NV_HALT;
 }
@@ -223,7 +226,8 @@ literal_special(struct ev *ev, const char *p, size_t n)
 		} else if (ev->indent && p[i] == '\n') {
 			uint32_t drop = 0;
 
-			while (drop < ev->indent && i + 1 + drop < n && (p[i + 1 + drop] == ' ' || p[i + 1 + drop] == '\t'))
+			while (drop < ev->indent && i + 1 + drop < n &&
+			       (p[i + 1 + drop] == ' ' || p[i + 1 + drop] == '\t'))
 				drop++;
 			literal(ev, p + from, i + 1 - from);
 			i += drop;
@@ -398,7 +402,8 @@ static const char *const refusals[MACRO_W__COUNT] = {
 // clang-format on
 
 enum nv
-eval_refuse(struct ev *ev, const struct node *n, const struct str *argv, enum macro_code code, struct str *out)
+eval_refuse(
+    struct ev *ev, const struct node *n, const struct str *argv, enum macro_code code, struct str *out)
 {
 	eval_warn(ev, code, n, ev->t->names[n->name].s, "%s", refusals[code] ? refusals[code] : "refused");
 	*out = refused_text(ev, n, argv);
@@ -423,8 +428,8 @@ plain_value(struct ev *ev, const struct node *n, struct str value, struct str *o
 	struct str name = ev->t->names[n->name].s;
 
 	*out = value;
-	if (value.n != name.n + 4 || memcmp(value.p, "{{", 2) != 0 || memcmp(value.p + value.n - 2, "}}", 2) != 0 ||
-	    memcmp(value.p + 2, name.p, name.n) != 0)
+	if (value.n != name.n + 4 || memcmp(value.p, "{{", 2) != 0 ||
+	    memcmp(value.p + value.n - 2, "}}", 2) != 0 || memcmp(value.p + 2, name.p, name.n) != 0)
 		return NV_OK;
 	eval_warn(ev, MACRO_W_CYCLE, n, name, "%s", refusals[MACRO_W_CYCLE]);
 	return NV_REFUSED;
@@ -473,7 +478,8 @@ run_row(struct ev *ev, const struct node *n, struct str *out)
 		return NV_OK;
 	}
 	if (row->flags & ROW_LAZY)
-		return n->argc < row->min || n->argc > row->max ? eval_refuse(ev, n, NULL, MACRO_W_ARITY, out) : row->fn(ev, n, NULL, out);
+		return n->argc < row->min || n->argc > row->max ? eval_refuse(ev, n, NULL, MACRO_W_ARITY, out)
+								: row->fn(ev, n, NULL, out);
 	if (row->flags & ROW_CHANCE && kept_roll(ev, n, out))
 		return NV_OK;
 	if (n->argc > ARGV_SMALL)
@@ -501,8 +507,8 @@ run_name(struct ev *ev, const struct node *n, struct str *out)
 	struct str small[ARGV_SMALL], *argv = small;
 	enum nv st;
 
-	if (!(n->flags & NF_WORDS) &&
-	    (ev->t->dialect == MACRO_MARINARA ? mar_variable(ev, name->s, out) : eval_ordinary(ev, name, out)))
+	if (!(n->flags & NF_WORDS) && (ev->t->dialect == MACRO_MARINARA ? mar_variable(ev, name->s, out)
+									: eval_ordinary(ev, name, out)))
 		return plain_value(ev, n, *out, out);
 	if (n->argc > ARGV_SMALL)
 		argv = arena_array(ev->r->a, struct str, n->argc);
@@ -537,7 +543,6 @@ run_built(struct ev *ev, const struct node *n, struct str *out)
 	return st;
 }
 
-
 static enum nv
 run_read(struct ev *ev, const struct node *n, struct str *out)
 {
@@ -546,8 +551,8 @@ run_read(struct ev *ev, const struct node *n, struct str *out)
 	enum macro_code code;
 	bool has;
 
-	if (!var_read(ev, n->flags & NF_GLOBAL ? MACRO_GLOBAL : MACRO_LOCAL, eval_src(ev, key->s, key->e), key->hash, &v,
-	        &has, &code))
+	if (!var_read(ev, n->flags & NF_GLOBAL ? MACRO_GLOBAL : MACRO_LOCAL, eval_src(ev, key->s, key->e),
+		key->hash, &v, &has, &code))
 		return eval_refuse(ev, n, NULL, code, out);
 	*out = v.text.p ? v.text : macro_value_text(ev->r->a, &v);
 	return NV_OK;
@@ -584,7 +589,8 @@ run_macro(struct ev *ev, const struct node *n, struct str *out)
 	}
 	if (st == NV_OK) {
 		len = units(*out);
-		if (len > ev->r->env->limits.length - ev->text->units || ev->text->units > ev->r->env->limits.length)
+		if (len > ev->r->env->limits.length - ev->text->units ||
+		    ev->text->units > ev->r->env->limits.length)
 			st = halt(ev, MACRO_W_LENGTH, n);
 		else
 			ev->text->units += len;
@@ -716,7 +722,8 @@ raw_block(struct ev *ev, const struct node *open, enum macro_code code, bool tra
 	struct str raw = eval_src(ev, open->start, ev->t->nodes[open->close].end);
 
 	if (code < MACRO_W__COUNT)
-		eval_warn(ev, code, open, STR("if"), "%s", cond_faults[code] ? cond_faults[code] : "the block stays as written");
+		eval_warn(ev, code, open, STR("if"), "%s",
+		    cond_faults[code] ? cond_faults[code] : "the block stays as written");
 	literal(ev, raw.p, raw.n);
 	if (traced)
 		trace(ev, STR("if"), raw, raw, MACRO_SRC_IF, MACRO_BRANCH_RAW);
@@ -744,12 +751,14 @@ run_block(struct ev *ev, uint32_t i, uint32_t *pos)
 		plan_block(ev, i);
 		return true;
 	}
-	if (h->empty && open->dialect == MACRO_SILLYTAVERN) { /* no condition: stays as written (decisions 33) */
+	if (h->empty &&
+	    open->dialect == MACRO_SILLYTAVERN) { /* no condition: stays as written (decisions 33) */
 		raw_block(ev, open, MACRO_W_PARSE, true);
 		return false;
 	}
 	if (open->flags & NF_ELSEIF || h->error) {
-		raw_block(ev, open, open->flags & NF_ELSEIF ? MACRO_W_UNSUPPORTED : (enum macro_code)(h->error - 1), true);
+		raw_block(ev, open,
+		    open->flags & NF_ELSEIF ? MACRO_W_UNSUPPORTED : (enum macro_code)(h->error - 1), true);
 		return false;
 	}
 	t = choose(ev, open, i, &tag, &code);
@@ -768,8 +777,9 @@ run_block(struct ev *ev, uint32_t i, uint32_t *pos)
 		const struct sb *sb = &ev->text->sb;
 		size_t from = mark < sb->n ? mark : sb->n;
 
-		trace(ev, STR("if"), eval_src(ev, open->start, close->end), (struct str){ sb->p + from, sb->n - from },
-		    MACRO_SRC_IF, t == TRI_YES ? MACRO_BRANCH_THEN : MACRO_BRANCH_ELSE);
+		trace(ev, STR("if"), eval_src(ev, open->start, close->end),
+		    (struct str){ sb->p + from, sb->n - from }, MACRO_SRC_IF,
+		    t == TRI_YES ? MACRO_BRANCH_THEN : MACRO_BRANCH_ELSE);
 	}
 	return true;
 }
@@ -789,7 +799,8 @@ eval_node(struct ev *ev, uint32_t i, struct str *out)
 	if (n->type == N_OPEN && n->close) {
 		st = run_block(ev, i, &pos) ? NV_OK : NV_REFUSED;
 		*out = sb_str(&t.sb);
-	} else if (n->type == N_MACRO || n->type == N_NAME || n->type == N_READ || n->type == N_SHORT || n->type == N_BUILT) {
+	} else if (n->type == N_MACRO || n->type == N_NAME || n->type == N_READ || n->type == N_SHORT ||
+		   n->type == N_BUILT) {
 		st = run_macro(ev, n, out);
 	} else {
 		eval_list(ev, s, e, i, end);
@@ -860,7 +871,8 @@ list_node(struct ev *ev, uint32_t i, uint32_t e, uint32_t n1, uint32_t *pos)
 		*pos = n->end;
 		return n->skip;
 	case N_REST:
-		put_raw(ev, n, e, MACRO_W_UNCLOSED, "the block has no closing tag: the text from here on stays as written");
+		put_raw(ev, n, e, MACRO_W_UNCLOSED,
+		    "the block has no closing tag: the text from here on stays as written");
 		*pos = e;
 		return n1;
 	default:
@@ -957,14 +969,15 @@ eval_template(struct macro_run *r, const struct macro_piece *p)
 	return sb_str(&text.sb);
 }
 
-
 struct str
 eval_nested(struct macro_run *r, const struct macro_piece *p)
 {
 	struct str out;
 
 	if (r->field_level >= MACRO_FIELD_DEPTH) {
-		run_warn(r, &(struct macro_warning){ .code = MACRO_W_DEPTH, .message = "texts that read each other are nested too deep", .count = 1 });
+		run_warn(r, &(struct macro_warning){ .code = MACRO_W_DEPTH,
+				.message = "texts that read each other are nested too deep",
+				.count = 1 });
 		return p->tpl->src;
 	}
 	r->field_level++;
@@ -977,7 +990,9 @@ struct str
 macro_eval(struct macro_run *r, const struct macro_piece *p)
 {
 	if (r->env->phase == MACRO_IMPORT) {
-		run_warn(r, &(struct macro_warning){ .code = MACRO_W_PHASE, .message = "macros are not evaluated while importing", .count = 1 });
+		run_warn(r, &(struct macro_warning){ .code = MACRO_W_PHASE,
+				.message = "macros are not evaluated while importing",
+				.count = 1 });
 		return p->tpl->src;
 	}
 	return eval_nested(r, p);

@@ -122,6 +122,8 @@ compile(struct arena *a, struct str text, enum macro_dialect d, bool message)
 		if (c->dialect == MACRO_TOMORIBOT)
 			c->traits |= MACRO_HAS_MACRO;
 		scan(c);
+		if (c->kept_pragma && c->nodes.n)
+			c->nodes.v[0].type = N_TEXT;
 	}
 	t->src = c->src;
 	t->nodes = c->nodes.v;
@@ -141,7 +143,8 @@ compile(struct arena *a, struct str text, enum macro_dialect d, bool message)
 	t->n_edits = (uint32_t)c->edits.n;
 	t->groups = c->groups;
 	t->pragma = c->src.p != text.p || c->src.n != text.n;
-	t->traits = c->traits | (c->nodes.n || t->pragma || c->dialect == MACRO_TOMORIBOT ? MACRO_HAS_MACRO : 0u);
+	t->traits =
+	    c->traits | (c->nodes.n || t->pragma || c->dialect == MACRO_TOMORIBOT ? MACRO_HAS_MACRO : 0u);
 	return t;
 }
 
@@ -183,7 +186,8 @@ macro_template_bytes(const struct macro_template *t)
 	if (t->own)
 		return t->bytes;
 	return sizeof(*t) + t->src.n + t->n_nodes * sizeof(struct node) + t->n_args * sizeof(struct arg) +
-	    t->n_names * sizeof(struct name) + t->n_operands * (sizeof(struct operand) + sizeof(struct cond));
+	       t->n_names * sizeof(struct name) +
+	       t->n_operands * (sizeof(struct operand) + sizeof(struct cond));
 }
 
 unsigned
@@ -290,7 +294,8 @@ macro_run_field(struct macro_run *r, const struct macro_member *m, enum macro_fi
 	if (cell->state == 2)
 		return cell->text;
 	if (cell->state == 1) {
-		run_warn(r, &(struct macro_warning){ .code = MACRO_W_CYCLE, .message = "a text reads itself", .count = 1 });
+		run_warn(r, &(struct macro_warning){
+				.code = MACRO_W_CYCLE, .message = "a text reads itself", .count = 1 });
 		return STR("");
 	}
 	cell->state = 1;
@@ -310,7 +315,8 @@ eval_field(struct ev *ev, enum macro_field f)
 
 	if (ev->piece->owner == MACRO_FIELD && !ev->r->env->field_in_field) {
 		source_of(ev->r, ev->member, &real);
-		if (author_fields[real] && (real < MF_MEMBER__END || (real >= MF_PERSONA && real <= MF_PERSONA_SCENARIO)))
+		if (author_fields[real] &&
+		    (real < MF_MEMBER__END || (real >= MF_PERSONA && real <= MF_PERSONA_SCENARIO)))
 			return STR("");
 	}
 	return macro_run_field(ev->r, ev->member, f);
@@ -354,9 +360,11 @@ macro_dialect_detect(struct str text, const char **reason_out)
 	} else {
 		for (uint32_t i = 0; i < t->n_nodes && d == MACRO_AUTO; i++) {
 			const struct node *n = &t->nodes[i];
-			const struct header *h = n->type == N_OPEN && n->dialect == MACRO_MARINARA ? &t->headers[n->arg] : NULL;
+			const struct header *h =
+			    n->type == N_OPEN && n->dialect == MACRO_MARINARA ? &t->headers[n->arg] : NULL;
 
-			if (h && h->root && t->conds[h->root - 1].kind != C_TRUTH && t->conds[h->root - 1].kind != C_FALSE) {
+			if (h && h->root && t->conds[h->root - 1].kind != C_TRUTH &&
+			    t->conds[h->root - 1].kind != C_FALSE) {
 				d = MACRO_MARINARA;
 				why = "{{#if}} with an operator is Marinara's";
 			}

@@ -9,8 +9,10 @@
  *
  * Life of an assembly:
  *	run = macro_run_new(a, &env);
- *	text = macro_eval(run, &(struct macro_piece){ .tpl = tpl });	one call per text, in the order of evaluation
- *	res = macro_run_result(run);				writes in the order in which commit applies them
+ *	text = macro_eval(run, &(struct macro_piece){ .tpl = tpl });	one call per text, in the order of
+ *evaluation
+ *	res = macro_run_result(run);				writes in the order in which commit applies
+ *them
  */
 #ifndef MACRO_MACRO_H
 #define MACRO_MACRO_H
@@ -53,14 +55,14 @@ const struct macro_template *macro_compile_message(struct arena *a, struct str t
 
 /* The same as macro_compile with an arena of its own and a copy of the text: for caches shared by threads. */
 struct macro_template *macro_template_new(struct str text, enum macro_dialect d);
-void macro_template_free(struct macro_template *t);      /* NULL is fine; only for macro_template_new */
+void macro_template_free(struct macro_template *t);          /* NULL is fine; only for macro_template_new */
 size_t macro_template_bytes(const struct macro_template *t); /* memory held, for the cache's budget */
 
 /* What a text holds, whether or not its branch is taken. */
 enum macro_trait {
-	MACRO_HAS_MACRO = 1,     /* anything that evaluation could change; 0 = the text is returned as it is */
+	MACRO_HAS_MACRO = 1, /* anything that evaluation could change; 0 = the text is returned as it is */
 	MACRO_HAS_WRITE = 2,
-	MACRO_HAS_CHANCE = 4,    /* random, pick, roll */
+	MACRO_HAS_CHANCE = 4, /* random, pick, roll */
 	MACRO_HAS_TIME = 8,
 	MACRO_HAS_DECISION = 16, /* decision: or decision_choice: */
 	MACRO_HAS_BLOCK = 32
@@ -78,43 +80,43 @@ enum macro_dialect macro_template_dialect(const struct macro_template *t); /* af
 enum macro_field {
 	MF_NONE,
 	/* of a character: struct macro_member */
-	MF_CHAR,              /* name */
+	MF_CHAR, /* name */
 	MF_CHAR_PHONETIC,
 	MF_CHAR_VERSION,
-	MF_SYSTEM,            /* author: card system prompt ({{charPrompt}}) */
-	MF_EXAMPLES,          /* author: example dialogue as the prompt formats it */
-	MF_EXAMPLES_RAW,      /* author */
-	MF_DESCRIPTION,       /* author */
-	MF_PERSONALITY,       /* author */
-	MF_SCENARIO,          /* author */
-	MF_POST_HISTORY,      /* author: {{charInstruction}} */
-	MF_DEPTH_NOTE,        /* author: {{charDepthPrompt}} */
-	MF_CREATOR_NOTES,     /* author: {{charAuthorsNote}}, {{creatorNotes}} */
-	MF_BACKSTORY,         /* author */
-	MF_APPEARANCE,        /* author */
-	MF_FIRST_MESSAGE,     /* author: {{greeting}} */
+	MF_SYSTEM,        /* author: card system prompt ({{charPrompt}}) */
+	MF_EXAMPLES,      /* author: example dialogue as the prompt formats it */
+	MF_EXAMPLES_RAW,  /* author */
+	MF_DESCRIPTION,   /* author */
+	MF_PERSONALITY,   /* author */
+	MF_SCENARIO,      /* author */
+	MF_POST_HISTORY,  /* author: {{charInstruction}} */
+	MF_DEPTH_NOTE,    /* author: {{charDepthPrompt}} */
+	MF_CREATOR_NOTES, /* author: {{charAuthorsNote}}, {{creatorNotes}} */
+	MF_BACKSTORY,     /* author */
+	MF_APPEARANCE,    /* author */
+	MF_FIRST_MESSAGE, /* author: {{greeting}} */
 	MF_MEMBER__END,
 	/* of the run: struct macro_env.field */
 	MF_USER = MF_MEMBER__END,
 	MF_USER_PHONETIC,
-	MF_PERSONA,           /* author: description */
+	MF_PERSONA,             /* author: description */
 	MF_PERSONA_PERSONALITY, /* author */
-	MF_PERSONA_BACKSTORY, /* author */
-	MF_PERSONA_APPEARANCE, /* author */
-	MF_PERSONA_SCENARIO,  /* author */
-	MF_SYSTEM_PROMPT,     /* author: session, card, preset main, in that order; see `as` */
+	MF_PERSONA_BACKSTORY,   /* author */
+	MF_PERSONA_APPEARANCE,  /* author */
+	MF_PERSONA_SCENARIO,    /* author */
+	MF_SYSTEM_PROMPT,       /* author: session, card, preset main, in that order; see `as` */
 	MF_DEFAULT_SYSTEM_PROMPT,
-	MF_AUTHORS_NOTE,      /* author */
+	MF_AUTHORS_NOTE,         /* author */
 	MF_DEFAULT_AUTHORS_NOTE, /* author */
 	MF_MODEL,
 	MF_RUN_KIND,
-	MF_GENERATION_TYPE,   /* SillyTavern's words */
+	MF_GENERATION_TYPE, /* SillyTavern's words */
 	MF_PROMPT_MODE,
 	MF_SUMMARY,
 	MF_LAST_MESSAGE,
 	MF_LAST_USER_MESSAGE,
 	MF_LAST_CHAR_MESSAGE,
-	MF_LAST_MESSAGE_ID,   /* decimal text, as the seven below; "" = none */
+	MF_LAST_MESSAGE_ID, /* decimal text, as the seven below; "" = none */
 	MF_FIRST_INCLUDED_ID,
 	MF_FIRST_DISPLAYED_ID,
 	MF_ALL_CHAT_RANGE,
@@ -123,9 +125,9 @@ enum macro_field {
 	MF_MAX_PROMPT,
 	MF_MAX_CONTEXT,
 	MF_MAX_RESPONSE,
-	MF_INPUT,             /* text that the client passes to a preview; "" while a turn is assembled */
-	MF_CHAT_ID,           /* session id; also seeds {{pick}} */
-	MF_REASONING,         /* effort, "off" when disabled */
+	MF_INPUT,     /* text that the client passes to a preview; "" while a turn is assembled */
+	MF_CHAT_ID,   /* session id; also seeds {{pick}} */
+	MF_REASONING, /* effort, "off" when disabled */
 	MF_CHAT_START,
 	MF_EXAMPLE_SEPARATOR,
 	MF_REASONING_PREFIX,
@@ -138,26 +140,28 @@ enum macro_field {
 bool macro_field_is_author(enum macro_field f);
 
 struct macro_source {
-	struct str text;                   /* absent = empty */
-	const struct macro_template *tpl;  /* of `text`, if the caller has it cached; else compiled when read */
-	enum macro_dialect dialect;        /* of its owner; used if `tpl` is NULL */
-	bool expanded;                     /* an author's text that is inserted as it is */
-	enum macro_field as;               /* not MF_NONE: this field is that field's value (and shares its one expansion) */
+	struct str text; /* absent = empty */
+	const struct macro_template
+	    *tpl;                   /* of `text`, if the caller has it cached; else compiled when read */
+	enum macro_dialect dialect; /* of its owner; used if `tpl` is NULL */
+	bool expanded;              /* an author's text that is inserted as it is */
+	enum macro_field
+	    as; /* not MF_NONE: this field is that field's value (and shares its one expansion) */
 };
 
 struct macro_member {
 	struct macro_source field[MF_MEMBER__END];
-	const struct str *greetings;       /* alternates: {{greeting::1}} is greetings[0]; authors' texts */
+	const struct str *greetings; /* alternates: {{greeting::1}} is greetings[0]; authors' texts */
 	size_t n_greetings;
 	bool muted;
-	bool outside;                      /* speaks, but is not listed among the group's members */
+	bool outside; /* speaks, but is not listed among the group's members */
 };
 
 /* ---- variables ---------------------------------------------------------------------------------- */
 
 struct macro_value {
-	struct str text;                   /* absent: the value is json */
-	const struct json *json;           /* NULL with absent text: JSON null */
+	struct str text;         /* absent: the value is json */
+	const struct json *json; /* NULL with absent text: JSON null */
 };
 
 enum macro_view {
@@ -172,7 +176,8 @@ enum macro_view {
  * answer must live as long as the run. Macro writes never reach it: they live in the run's overlay.
  */
 struct macro_vars {
-	bool (*get)(void *ctx, enum macro_view view, struct str name, struct macro_value *out); /* false: not set */
+	bool (*get)(
+	    void *ctx, enum macro_view view, struct str name, struct macro_value *out); /* false: not set */
 	void *ctx;
 };
 
@@ -186,8 +191,8 @@ struct macro_vars macro_vars_layers(struct macro_layers *l);
 /* ---- the run -------------------------------------------------------------------------------------- */
 
 enum macro_phase {
-	MACRO_IMPORT,   /* only the alias pass */
-	MACRO_PREVIEW,  /* writes stay in the overlay */
+	MACRO_IMPORT,  /* only the alias pass */
+	MACRO_PREVIEW, /* writes stay in the overlay */
 	MACRO_DRY_RUN,
 	MACRO_ASSEMBLE, /* writes are staged too */
 	MACRO_COMMIT,   /* commit_consume: writes refused */
@@ -211,8 +216,8 @@ enum macro_answer_kind {
 	MACRO_UNANSWERED, /* every comparison with it is false */
 	MACRO_NO,
 	MACRO_YES,
-	MACRO_OPTION,     /* decision_choice: `option`, or "none of these" */
-	MACRO_COOLING     /* decision_choice in cooldown: every comparison is no */
+	MACRO_OPTION, /* decision_choice: `option`, or "none of these" */
+	MACRO_COOLING /* decision_choice in cooldown: every comparison is no */
 };
 struct macro_answer {
 	enum macro_answer_kind kind;
@@ -222,36 +227,42 @@ struct macro_answer {
 struct macro_env {
 	enum macro_phase phase;
 	struct macro_limits limits;
-	bool trace;                /* fill macro_result.traces */
-	bool time_awareness;       /* false: time macros are empty */
-	bool field_in_field;       /* false (compat modes): names of card fields and persona are empty inside the fields of decisions 35 (2) */
-	int64_t now;               /* ms */
+	bool trace;          /* fill macro_result.traces */
+	bool time_awareness; /* false: time macros are empty */
+	bool field_in_field; /* false (compat modes): names of card fields and persona are empty inside the
+				fields of decisions 35 (2) */
+	int64_t now;         /* ms */
 	const struct tm_zone *zone; /* NULL = UTC */
-	int64_t idle_ms;           /* since the user message before the newest message; -1 = none */
+	int64_t idle_ms;            /* since the user message before the newest message; -1 = none */
 
 	struct macro_source field[MF__COUNT]; /* from MF_MEMBER__END on */
 	const struct macro_member *members;   /* the characters; one in a solo chat */
 	size_t n_members;
-	size_t speaker;            /* index of the one who answers */
-	bool group;                /* a group chat (even of one) */
+	size_t speaker; /* index of the one who answers */
+	bool group;     /* a group chat (even of one) */
 
 	struct macro_vars vars;
-	bool (*outlet)(void *ctx, struct str key, struct str *out); /* world-info outlets, already evaluated; NULL = none */
+	bool (*outlet)(void *ctx, struct str key,
+	    struct str *out); /* world-info outlets, already evaluated; NULL = none */
 	void *outlet_ctx;
 
 	double (*chance)(void *ctx); /* next uniform number in [0,1); NULL = always 0 */
 	void *chance_ctx;
 
 	/* marinara */
-	struct macro_answer (*answer)(void *ctx, bool choice, struct str statement); /* NULL = nobody answers */
+	struct macro_answer (*answer)(
+	    void *ctx, bool choice, struct str statement); /* NULL = nobody answers */
 	void *answer_ctx;
-	bool (*preset_var)(void *ctx, struct str name, struct str *out); /* value of a choice block: author's text; NULL = none */
+	bool (*preset_var)(void *ctx, struct str name,
+	    struct str *out); /* value of a choice block: author's text; NULL = none */
 	void *preset_ctx;
 
 	/* tomoribot */
-	bool (*tool)(void *ctx, struct str name);                    /* available to this turn; NULL = no tool is */
-	int (*capability)(void *ctx, struct str name);               /* 1, 0; -1 = no such capability; NULL = none is known */
-	bool (*tool_alias)(void *ctx, struct str name, struct str *tool_out); /* "document_tool" -> tool name; NULL = none */
+	bool (*tool)(void *ctx, struct str name); /* available to this turn; NULL = no tool is */
+	int (*capability)(
+	    void *ctx, struct str name); /* 1, 0; -1 = no such capability; NULL = none is known */
+	bool (*tool_alias)(
+	    void *ctx, struct str name, struct str *tool_out); /* "document_tool" -> tool name; NULL = none */
 	void *tool_ctx;
 };
 
@@ -260,17 +271,17 @@ struct macro_run;
 /* `env` and all it points to must outlive the run, which lives in `a`. */
 struct macro_run *macro_run_new(struct arena *a, const struct macro_env *env);
 
-enum macro_owner {      /* who wrote the text: what it may read and do */
-	MACRO_TEXT,     /* preset rows, notes, formats, persona, greetings: everything works */
-	MACRO_FIELD,    /* a card field (decisions 35 (2)): outlets empty, other fields by `field_in_field` */
-	MACRO_LORE,     /* keys and content of world info: outlets empty */
+enum macro_owner {   /* who wrote the text: what it may read and do */
+	MACRO_TEXT,  /* preset rows, notes, formats, persona, greetings: everything works */
+	MACRO_FIELD, /* a card field (decisions 35 (2)): outlets empty, other fields by `field_in_field` */
+	MACRO_LORE,  /* keys and content of world info: outlets empty */
 	MACRO_MESSAGE_READ, /* a message (decisions 52): reads and chance only; see macro_compile_message */
 	MACRO_MESSAGE_FULL  /* the user's message: writes too */
 };
 
 /* Results of chance macros of one message, kept beside its text (decisions 52). */
 struct macro_roll {
-	uint32_t offset;        /* byte of the macro in the message as stored */
+	uint32_t offset; /* byte of the macro in the message as stored */
 	struct str text;
 };
 struct macro_rolls {
@@ -278,17 +289,19 @@ struct macro_rolls {
 };
 
 struct macro_piece {
-	const struct macro_template *tpl;  /* must outlive the run and its results */
+	const struct macro_template *tpl; /* must outlive the run and its results */
 	enum macro_owner owner;
-	struct str original;       /* what a card field overrides: {{original}}, first use only */
+	struct str original;               /* what a card field overrides: {{original}}, first use only */
 	const struct macro_member *member; /* NULL = the speaker */
-	struct macro_rolls *rolls; /* messages only; NULL = roll anew */
+	struct macro_rolls *rolls;         /* messages only; NULL = roll anew */
 };
 
-/* Evaluates one piece and appends its diagnostics and writes to the run. The text lives in the run's arena or is the template's own. */
+/* Evaluates one piece and appends its diagnostics and writes to the run. The text lives in the run's arena or
+ * is the template's own. */
 struct str macro_eval(struct macro_run *r, const struct macro_piece *p);
 
-/* The one expansion of a field (decisions 34): evaluated now if nobody has read it yet. `m` for fields of a character, NULL = the speaker. */
+/* The one expansion of a field (decisions 34): evaluated now if nobody has read it yet. `m` for fields of a
+ * character, NULL = the speaker. */
 struct str macro_run_field(struct macro_run *r, const struct macro_member *m, enum macro_field f);
 
 /* ---- results --------------------------------------------------------------------------------------- */
@@ -323,11 +336,11 @@ const char *macro_code_name(enum macro_code c); /* "macro_unknown", … */
 
 struct macro_warning {
 	enum macro_code code;
-	const char *message;       /* for people */
-	struct str name;           /* macro or value name; may be absent */
-	struct str raw;            /* source bytes; may be absent */
-	uint32_t line, column;     /* of the source text, from 1, column in characters; 0 = not about a place */
-	unsigned count;            /* from 1 */
+	const char *message;   /* for people */
+	struct str name;       /* macro or value name; may be absent */
+	struct str raw;        /* source bytes; may be absent */
+	uint32_t line, column; /* of the source text, from 1, column in characters; 0 = not about a place */
+	unsigned count;        /* from 1 */
 };
 
 enum macro_source_kind { MACRO_SRC_MACRO, MACRO_SRC_IF, MACRO_SRC_RAW };
@@ -348,15 +361,15 @@ struct macro_write {
 	bool del;
 	enum macro_scope scope;
 	struct str key;
-	struct macro_value value;  /* of a set */
-	const char *source_macro;  /* canonical name */
+	struct macro_value value; /* of a set */
+	const char *source_macro; /* canonical name */
 };
 
 struct macro_result {
 	VEC(struct macro_warning) warnings; /* in order of evaluation */
 	VEC(struct macro_trace) traces;
-	VEC(struct str) used_names;         /* distinct, in order of first use */
-	VEC(struct macro_write) writes;     /* the preview list; staged too if the phase is ASSEMBLE */
+	VEC(struct str) used_names;     /* distinct, in order of first use */
+	VEC(struct macro_write) writes; /* the preview list; staged too if the phase is ASSEMBLE */
 };
 const struct macro_result *macro_run_result(const struct macro_run *r);
 
@@ -364,7 +377,8 @@ const struct macro_result *macro_run_result(const struct macro_run *r);
 struct json *macro_result_json(struct arena *a, const struct macro_result *res, enum macro_phase phase);
 
 /* Applies writes in order to the branch and global layers (JSON objects, changed in place). */
-void macro_writes_apply(struct arena *a, const struct macro_write *w, size_t n, struct json *branch, struct json *global);
+void macro_writes_apply(
+    struct arena *a, const struct macro_write *w, size_t n, struct json *branch, struct json *global);
 
 /* A variable's value as text, as {{getvar::x}} prints it. */
 struct str macro_value_text(struct arena *a, const struct macro_value *v);

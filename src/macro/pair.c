@@ -7,17 +7,17 @@
 #include "macro/macro_private.h"
 
 struct level {
-	uint32_t open, last;  /* opener; last tag of the chain */
-	uint32_t prev_head;   /* scoped macros: the open one of the same name below, + 1 */
+	uint32_t open, last; /* opener; last tag of the chain */
+	uint32_t prev_head;  /* scoped macros: the open one of the same name below, + 1 */
 	bool scoped, has_else;
 };
 
 struct pairing {
 	struct compile *c;
 	VEC(struct level) stack;
-	size_t block;         /* 1 + index of the innermost block in the stack; 0 = none */
-	VEC(size_t) blocks;   /* the values of `block` below */
-	uint32_t floor;       /* marinara: a line may start here: end of the last tag, start of the list */
+	size_t block;       /* 1 + index of the innermost block in the stack; 0 = none */
+	VEC(size_t) blocks; /* the values of `block` below */
+	uint32_t floor;     /* marinara: a line may start here: end of the last tag, start of the list */
 	uint32_t s, e;
 };
 
@@ -291,7 +291,8 @@ pair_tomori(struct pairing *p, uint32_t n0, uint32_t n1)
 				continue;
 			}
 			if (v[i].flags & NF_EXTRA || (v[i].type == N_ELSE && l->has_else) ||
-			    (v[i].type == N_CLOSE && (v[i].flags & NF_UNLESS) != (v[l->open].flags & NF_UNLESS)))
+			    (v[i].type == N_CLOSE &&
+				(v[i].flags & NF_UNLESS) != (v[l->open].flags & NF_UNLESS)))
 				v[l->open].flags |= NF_ELSEIF;
 			chain(p, l, i);
 			l->has_else = true;
@@ -331,7 +332,8 @@ pair_list(struct compile *c, uint32_t s, uint32_t e, uint32_t n0, uint32_t n1)
 				on_close(&p, i);
 			break;
 		case N_MACRO:
-			if (scopes && (c->dialect == MACRO_SILLYTAVERN || row_get(v[i].row)->flags & ROW_WRAP))
+			if (scopes &&
+			    (c->dialect == MACRO_SILLYTAVERN || row_get(v[i].row)->flags & ROW_WRAP))
 				push_scoped(&p, i);
 			break;
 		default:

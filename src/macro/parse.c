@@ -9,6 +9,8 @@
 #include "base/utf8.h"
 
 #define NO_POS UINT32_MAX
+#define BUILT_NAME_MAX 256  /* bytes of a name made from macros that reports show */
+#define ROW_CACHE_FROM 1024 /* bytes of a text for which names of rows are remembered */
 
 /* ---- names ---- */
 
@@ -52,6 +54,10 @@ name_number(struct compile *c, struct str s)
 static uint32_t
 row_name(struct compile *c, unsigned row)
 {
+	if (!c->row_name && c->src.n < ROW_CACHE_FROM)
+		return name_number(c, str_c(row_get(row)->name));
+	if (!c->row_name)
+		c->row_name = arena_array(c->a, uint32_t, row_count());
 	if (!c->row_name[row])
 		c->row_name[row] = name_number(c, str_c(row_get(row)->name)) + 1;
 	return c->row_name[row] - 1;
@@ -83,8 +89,8 @@ node_from(const struct node *v, uint32_t i, uint32_t limit, uint32_t s)
 struct cursor {
 	const struct compile *c;
 	uint32_t at, e;
-	uint32_t child, last;   /* next direct child, end of children */
-	bool no_quote[2];       /* no ' or " closes a bracket from here on */
+	uint32_t child, last; /* next direct child, end of children */
+	bool no_quote[2];     /* no ' or " closes a bracket from here on */
 };
 
 static struct cursor
@@ -92,7 +98,9 @@ cursor_at(const struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 {
 	const struct node *v = c->nodes.v;
 
-	return (struct cursor){ .c = c, .at = s, .e = e, .child = node_from(v, i + 1, v[i].skip, s), .last = v[i].skip };
+	return (struct cursor){
+		.c = c, .at = s, .e = e, .child = node_from(v, i + 1, v[i].skip, s), .last = v[i].skip
+	};
 }
 
 /* True if a child begins at the cursor; steps over it. Unmatched openers inside are text and no children. */
@@ -140,7 +148,8 @@ bracket_key(struct cursor *k)
 	return at < k->e && src.p[at] == ']' ? at + 1 - k->at : 0;
 }
 
-/* Steps to the next literal byte that may separate; false at the end. *child_out: a nested macro was passed. */
+/* Steps to the next literal byte that may separate; false at the end. *child_out: a nested macro was passed.
+ */
 static bool
 cursor_next(struct cursor *k, bool *child_out)
 {
@@ -168,7 +177,8 @@ trim_range(const struct compile *c, uint32_t *s, uint32_t *e)
 {
 	struct str t;
 
-	if (*s < *e && (unsigned char)(c->src.p[*s] - 0x21) < 0x5f && (unsigned char)(c->src.p[*e - 1] - 0x21) < 0x5f)
+	if (*s < *e && (unsigned char)(c->src.p[*s] - 0x21) < 0x5f &&
+	    (unsigned char)(c->src.p[*e - 1] - 0x21) < 0x5f)
 		return; /* no blank at either end: the usual case */
 	t = js_trim(str_sub(c->src, *s, *e));
 
@@ -286,7 +296,8 @@ struct shape {
 	bool child_in_name;          /* a nested macro before the first separator */
 };
 
-/* Bytes that may end a word or begin what must be looked at closely: : [ blanks, and the first bytes of wide blanks. */
+/* Bytes that may end a word or begin what must be looked at closely: : [ blanks, and the first bytes of wide
+ * blanks. */
 static bool
 separates(unsigned char ch)
 {
@@ -364,6 +375,9 @@ static void
 set_name(struct compile *c, uint32_t i, enum node_type type, uint32_t s, uint32_t e)
 {
 	trim_range(c, &s, &e);
+	if (type == N_BUILT &&
+	    e - s > BUILT_NAME_MAX) /* holds macros that hold macros: else the work would be quadratic */
+		e = s + (uint32_t)utf8_whole(str_sub(c->src, s, s + BUILT_NAME_MAX));
 	c->nodes.v[i].type = (uint8_t)type;
 	c->nodes.v[i].name = name_number(c, str_sub(c->src, s, e));
 }
@@ -495,7 +509,8 @@ shorthand_unknown(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 }
 
 static void
-shorthand_write(struct compile *c, uint32_t i, const char *name, uint32_t key_s, uint32_t key_e, uint32_t val_s)
+shorthand_write(
+    struct compile *c, uint32_t i, const char *name, uint32_t key_s, uint32_t key_e, uint32_t val_s)
 {
 	bool exact;
 	unsigned row = row_find(str_c(name), (enum macro_dialect)c->nodes.v[i].dialect, &exact);
@@ -567,7 +582,8 @@ parse_shorthand(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 	hash_key(c, i);
 }
 
-/* Bytes of a variable name of the sillytavern dialect: a letter, then letters, digits, _ and -, not ending in -. */
+/* Bytes of a variable name of the sillytavern dialect: a letter, then letters, digits, _ and -, not ending in
+ * -. */
 static uint32_t
 short_name(struct str src, uint32_t s, uint32_t e)
 {
@@ -597,7 +613,8 @@ parse_short_st(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 {
 	struct str src = c->src, rest;
 	bool global = src.p[s] == '$';
-	uint32_t end = short_name(src, s + 1, e), at = end, child = node_from(c->nodes.v, i + 1, c->nodes.v[i].skip, s);
+	uint32_t end = short_name(src, s + 1, e), at = end,
+		 child = node_from(c->nodes.v, i + 1, c->nodes.v[i].skip, s);
 	size_t len, op;
 
 	while (at < e && js_blank(src, at, &len))
@@ -643,7 +660,8 @@ name_boundary(struct str src, uint32_t at, uint32_t end)
 	if (at >= end)
 		return true;
 	c = (unsigned char)src.p[at];
-	return !((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-');
+	return !((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+		 c == '-');
 }
 
 /* The word at s (lower case), if a tag may end there. */
@@ -652,7 +670,8 @@ word_at(struct str src, uint32_t s, uint32_t e, const char *word, uint32_t *end_
 {
 	uint32_t n = (uint32_t)strlen(word);
 
-	if (e - s < n || !str_ieq(str_sub(src, s, s + n), (struct str){ word, n }) || !name_boundary(src, s + n, e))
+	if (e - s < n || !str_ieq(str_sub(src, s, s + n), (struct str){ word, n }) ||
+	    !name_boundary(src, s + n, e))
 		return false;
 	*end_out = s + n;
 	return true;
@@ -705,8 +724,8 @@ parse_else(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 	c->nodes.v[i].flags |= NF_EXTRA;
 	if (at > end && word_at(c->src, at, e, "if", &end)) {
 		c->nodes.v[i].type = N_ELIF;
-		h = cond_parse(c, MACRO_MARINARA, end, e, node_from(c->nodes.v, i + 1, c->nodes.v[i].skip, end),
-		    c->nodes.v[i].skip);
+		h = cond_parse(c, MACRO_MARINARA, end, e,
+		    node_from(c->nodes.v, i + 1, c->nodes.v[i].skip, end), c->nodes.v[i].skip);
 		c->nodes.v[i].arg = h;
 		if (c->saw_char)
 			c->nodes.v[i].flags |= NF_CHAR;
@@ -717,14 +736,16 @@ parse_else(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 	return true;
 }
 
-/* tomoribot: #if, #unless, tool blocks, else, both closers; text after a middle or closing word makes it malformed. */
+/* tomoribot: #if, #unless, tool blocks, else, both closers; text after a middle or closing word makes it
+ * malformed. */
 static bool
 parse_tag_tomori(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 {
 	struct str src = c->src;
 	uint32_t end;
 
-	if (src.p[s] == '#' && (word_at(src, s + 1, e, "if", &end) || word_at(src, s + 1, e, "unless", &end))) {
+	if (src.p[s] == '#' &&
+	    (word_at(src, s + 1, e, "if", &end) || word_at(src, s + 1, e, "unless", &end))) {
 		set_opener(c, i, MACRO_TOMORIBOT, end, e);
 		if (end - s == 7)
 			c->nodes.v[i].flags |= NF_UNLESS;

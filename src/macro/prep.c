@@ -127,8 +127,10 @@ prep(struct compile *c, struct str text)
 	enum macro_dialect named;
 	size_t from = pragma(text, &named);
 
-	if (from && c->message)
+	if (from && c->message) {
+		c->kept_pragma = true;
 		from = 0;
+	}
 	if (from) {
 		c->dialect = named;
 		add_edit(c, 0, from);

@@ -12,7 +12,10 @@ macro_source_kind_name(enum macro_source_kind k)
 const char *
 macro_branch_name(enum macro_branch b)
 {
-	return b == MACRO_BRANCH_THEN ? "then" : b == MACRO_BRANCH_ELSE ? "else" : b == MACRO_BRANCH_RAW ? "raw" : NULL;
+	return b == MACRO_BRANCH_THEN   ? "then"
+	       : b == MACRO_BRANCH_ELSE ? "else"
+	       : b == MACRO_BRANCH_RAW  ? "raw"
+					: NULL;
 }
 
 static void

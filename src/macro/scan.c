@@ -20,16 +20,18 @@ struct scan {
 	struct compile *c;
 	VEC(struct pending) open;
 	VEC(struct region) regions;
-	size_t region;       /* next one */
-	uint32_t group_end;  /* of the group that is open; 0 = none */
-	uint32_t group;      /* its node */
+	size_t region;      /* next one */
+	uint32_t group_end; /* of the group that is open; 0 = none */
+	uint32_t group;     /* its node */
 	bool full;
 };
 
 static uint32_t
 add_node(struct compile *c, enum node_type type, uint32_t start)
 {
-	struct node n = { .type = (uint8_t)type, .start = start, .end = start, .dialect = (uint8_t)c->dialect };
+	struct node n = {
+		.type = (uint8_t)type, .start = start, .end = start, .dialect = (uint8_t)c->dialect
+	};
 
 	vec_push(c->a, &c->nodes, n);
 	return (uint32_t)c->nodes.n - 1;

@@ -34,7 +34,8 @@ leap(int year)
 	return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
 
-/* Week of the year and its year. US rule: weeks begin on Sunday, the first holds January 1; ISO: Monday, January 4. */
+/* Week of the year and its year. US rule: weeks begin on Sunday, the first holds January 1; ISO: Monday,
+ * January 4. */
 static int
 week_of(const struct tm_civil *c, bool iso, int *year)
 {
@@ -68,8 +69,7 @@ offset(struct sb *sb, int minutes, bool colon)
 	sb_addf(sb, colon ? "%c%02d:%02d" : "%c%02d%02d", minutes < 0 ? '-' : '+', m / 60, m % 60);
 }
 
-static void
-add_part(struct sb *sb, struct str t, const struct tm_civil *c, int64_t ms);
+static void add_part(struct sb *sb, struct str t, const struct tm_civil *c, int64_t ms);
 
 /* A token, longest first; the ones that stand for a format come last. */
 struct token {
@@ -78,14 +78,57 @@ struct token {
 };
 
 enum what {
-	T_YEAR4, T_YEAR2, T_MONTH_NAME, T_MONTH_SHORT, T_MONTH2, T_MONTH_ORD, T_MONTH,
-	T_YDAY3, T_YDAY_ORD, T_YDAY, T_DAY_ORD, T_DAY2, T_DAY,
-	T_WDAY_NAME, T_WDAY_SHORT, T_WDAY_MIN, T_WDAY_ORD, T_WDAY, T_WDAY_LOCALE, T_WDAY_ISO,
-	T_WEEK2, T_WEEK_ORD, T_WEEK, T_ISO_WEEK2, T_ISO_WEEK_ORD, T_ISO_WEEK,
-	T_QUARTER_ORD, T_QUARTER, T_WEEK_YEAR4, T_WEEK_YEAR2, T_ISO_YEAR4, T_ISO_YEAR2,
-	T_HOUR2, T_HOUR, T_HOUR12_2, T_HOUR12, T_HOUR24_2, T_HOUR24,
-	T_MINUTE2, T_MINUTE, T_SECOND2, T_SECOND, T_FRACTION, T_UPPER_AMPM, T_LOWER_AMPM,
-	T_OFFSET_PLAIN, T_OFFSET, T_UNIX, T_UNIX_MS, T_ZONE, T_FORMAT
+	T_YEAR4,
+	T_YEAR2,
+	T_MONTH_NAME,
+	T_MONTH_SHORT,
+	T_MONTH2,
+	T_MONTH_ORD,
+	T_MONTH,
+	T_YDAY3,
+	T_YDAY_ORD,
+	T_YDAY,
+	T_DAY_ORD,
+	T_DAY2,
+	T_DAY,
+	T_WDAY_NAME,
+	T_WDAY_SHORT,
+	T_WDAY_MIN,
+	T_WDAY_ORD,
+	T_WDAY,
+	T_WDAY_LOCALE,
+	T_WDAY_ISO,
+	T_WEEK2,
+	T_WEEK_ORD,
+	T_WEEK,
+	T_ISO_WEEK2,
+	T_ISO_WEEK_ORD,
+	T_ISO_WEEK,
+	T_QUARTER_ORD,
+	T_QUARTER,
+	T_WEEK_YEAR4,
+	T_WEEK_YEAR2,
+	T_ISO_YEAR4,
+	T_ISO_YEAR2,
+	T_HOUR2,
+	T_HOUR,
+	T_HOUR12_2,
+	T_HOUR12,
+	T_HOUR24_2,
+	T_HOUR24,
+	T_MINUTE2,
+	T_MINUTE,
+	T_SECOND2,
+	T_SECOND,
+	T_FRACTION,
+	T_UPPER_AMPM,
+	T_LOWER_AMPM,
+	T_OFFSET_PLAIN,
+	T_OFFSET,
+	T_UNIX,
+	T_UNIX_MS,
+	T_ZONE,
+	T_FORMAT
 };
 
 // clang-format off
@@ -312,7 +355,8 @@ add_part(struct sb *sb, struct str t, const struct tm_civil *c, int64_t ms)
 		if (tokens[k].what == T_FORMAT) {
 			for (size_t f = 0; f < sizeof(long_formats) / sizeof(long_formats[0]); f++)
 				if (strcmp(long_formats[f].token, tokens[k].text) == 0)
-					add_part(sb, str_c(long_formats[f].format), c, ms); /* holds no long format itself */
+					add_part(sb, str_c(long_formats[f].format), c,
+					    ms); /* holds no long format itself */
 		} else if (tokens[k].what >= T_HOUR2) {
 			add_clock(sb, tokens[k].what, str_c(tokens[k].text), c, ms);
 		} else {
@@ -335,8 +379,10 @@ time_format(struct arena *a, const struct tm_zone *zone, int64_t ms, struct str 
 struct str
 time_span(struct arena *a, double ms)
 {
-	double v = fabs(ms), s = round(v / 1000), m = round(v / 60000), h = round(v / 3600000), d = round(v / DAY_MS);
-	double exact_months = v / DAY_MS * 4800 / 146097, mo = round(exact_months), y = round(exact_months / 12);
+	double v = fabs(ms), s = round(v / 1000), m = round(v / 60000), h = round(v / 3600000),
+	       d = round(v / DAY_MS);
+	double exact_months = v / DAY_MS * 4800 / 146097, mo = round(exact_months),
+	       y = round(exact_months / 12);
 
 	if (s <= 44)
 		return STR("a few seconds");
@@ -419,7 +465,8 @@ time_parse(const struct tm_zone *zone, struct str s, int64_t *out)
 	}
 	if (at < s.n && (s.p[at] == 'T' || s.p[at] == ' ')) {
 		at++;
-		if (!number(s, &at, 2, &c.hour) || at >= s.n || s.p[at++] != ':' || !number(s, &at, 2, &c.minute))
+		if (!number(s, &at, 2, &c.hour) || at >= s.n || s.p[at++] != ':' ||
+		    !number(s, &at, 2, &c.minute))
 			return false;
 		if (at < s.n && s.p[at] == ':') {
 			at++;
@@ -433,7 +480,8 @@ time_parse(const struct tm_zone *zone, struct str s, int64_t *out)
 			}
 		}
 	}
-	if (c.month < 1 || c.month > 12 || c.day < 1 || c.day > 31 || c.hour > 24 || c.minute > 59 || c.second > 59)
+	if (c.month < 1 || c.month > 12 || c.day < 1 || c.day > 31 || c.hour > 24 || c.minute > 59 ||
+	    c.second > 59)
 		return false;
 	if (at == s.n) {
 		*out = tm_from_civil(zone ? zone : tm_zone_utc(), &c);

@@ -10,7 +10,8 @@
 struct str time_format(struct arena *a, const struct tm_zone *zone, int64_t ms, struct str format);
 /* A span in words, without direction: "a few seconds", "an hour", "2 months". */
 struct str time_span(struct arena *a, double ms);
-/* An ISO date with or without time and offset; without offset it is local time of the zone. False: not a date. */
+/* An ISO date with or without time and offset; without offset it is local time of the zone. False: not a
+ * date. */
 bool time_parse(const struct tm_zone *zone, struct str s, int64_t *out);
 
 #endif

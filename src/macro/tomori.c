@@ -58,7 +58,8 @@ catalogue_value(struct macro_tomori *t, struct str name, struct str *out)
 	bool exact;
 	unsigned row = row_find(name, MACRO_TOMORIBOT, &exact);
 
-	if (!row || row_get(row - 1)->min > 0 || row_get(row - 1)->flags & (ROW_WRITE | ROW_CHANCE | ROW_RAW_ARGS))
+	if (!row || row_get(row - 1)->min > 0 ||
+	    row_get(row - 1)->flags & (ROW_WRITE | ROW_CHANCE | ROW_RAW_ARGS))
 		return false;
 	sb_adds(&sb, "{{");
 	sb_adds(&sb, row_get(row - 1)->name);
@@ -95,7 +96,8 @@ tomori_name(struct macro_tomori *t, struct str name)
 	return v;
 }
 
-/* A condition: a bare name, or text in which each macro is replaced by its value; what nobody knows is empty. */
+/* A condition: a bare name, or text in which each macro is replaced by its value; what nobody knows is empty.
+ */
 struct str
 tomori_operand(struct ev *ev, const struct operand *o)
 {
@@ -123,7 +125,7 @@ struct collect {
 	struct ev ev;
 	struct macro_tomori *t;
 	struct sb out;
-	bool literal;      /* too deep: directives are text */
+	bool literal; /* too deep: directives are text */
 };
 
 /* {{setvar::key::value}} and {{addvar::…}}: the value is raw. */
@@ -136,7 +138,8 @@ declaration(struct collect *c, const struct node *n)
 
 	while (s.n && (s.p[0] == ' ' || s.p[0] == '\t' || s.p[0] == '\n'))
 		s = str_sub(s, 1, s.n);
-	if (s.n < 8 || !(str_ieq(str_sub(s, 0, 8), STR("setvar::")) || str_ieq(str_sub(s, 0, 8), STR("addvar::"))))
+	if (s.n < 8 ||
+	    !(str_ieq(str_sub(s, 0, 8), STR("setvar::")) || str_ieq(str_sub(s, 0, 8), STR("addvar::"))))
 		return false;
 	add = (s.p[0] | 0x20) == 'a';
 	first = 8;
@@ -184,8 +187,7 @@ tomori_is_tool(const struct ev *ev, const struct node *open)
 	return inner.n && inner.p[0] != '#';
 }
 
-static void
-walk(struct collect *c, uint32_t s, uint32_t e, uint32_t n0, uint32_t n1);
+static void walk(struct collect *c, uint32_t s, uint32_t e, uint32_t n0, uint32_t n1);
 
 /* Where a block that begins at node i ends, in nodes and bytes. */
 static void
@@ -223,16 +225,19 @@ block(struct collect *c, uint32_t i, uint32_t e, uint32_t n1)
 	enum tri t;
 
 	if (n->flags & NF_ELSEIF || h->error || h->empty) {
-		eval_warn(&c->ev, MACRO_W_COND_MALFORMED, n, STR_NULL, "the block is not well formed and left out");
+		eval_warn(
+		    &c->ev, MACRO_W_COND_MALFORMED, n, STR_NULL, "the block is not well formed and left out");
 		return;
 	}
 	if (!n->close)
 		eval_warn(&c->ev, MACRO_W_COND_UNCLOSED, n, STR_NULL,
-		    tool ? "the tool block has no end and is left out" : "the block has no end: it ends with the text");
+		    tool ? "the tool block has no end and is left out"
+			 : "the block has no end: it ends with the text");
 	if (tool) {
 		if (!n->close)
 			return;
-		for (uint32_t tag = i; tag != n->close; tag = v[tag].next) { /* decided when the text is emitted */
+		for (uint32_t tag = i; tag != n->close;
+		     tag = v[tag].next) { /* decided when the text is emitted */
 			emit_tag(c, tag);
 			branch(c, tag, e, n1);
 		}
@@ -254,7 +259,8 @@ walk(struct collect *c, uint32_t s, uint32_t e, uint32_t n0, uint32_t n1)
 
 	while (i < n1) {
 		const struct node *n = &v[i];
-		bool comment = n->type == N_MACRO && row_get(n->row)->flags & ROW_RAW_ARGS && str_is(str_c(row_get(n->row)->name), "//");
+		bool comment = n->type == N_MACRO && row_get(n->row)->flags & ROW_RAW_ARGS &&
+			       str_is(str_c(row_get(n->row)->name), "//");
 		bool tag = n->type == N_STRAY && !c->literal;
 
 		if (n->type == N_OPEN && !c->literal) {
@@ -269,7 +275,8 @@ walk(struct collect *c, uint32_t s, uint32_t e, uint32_t n0, uint32_t n1)
 			continue;
 		}
 		if (tag)
-			eval_warn(&c->ev, MACRO_W_COND_STRAY, n, STR_NULL, "nothing is open that this tag could belong to");
+			eval_warn(&c->ev, MACRO_W_COND_STRAY, n, STR_NULL,
+			    "nothing is open that this tag could belong to");
 		sb_add(&c->out, eval_src(&c->ev, pos, n->start));
 		pos = n->end;
 		i = n->skip;
@@ -289,7 +296,8 @@ macro_tomori_collect(struct macro_tomori *t, struct str content, struct macro_to
 		return;
 	c.literal = n->too_deep = too_deep(tpl);
 	if (n->too_deep)
-		eval_warn(&c.ev, MACRO_W_COND_DEEP, NULL, STR_NULL, "more than %d blocks are open at once: conditional syntax stays as written",
+		eval_warn(&c.ev, MACRO_W_COND_DEEP, NULL, STR_NULL,
+		    "more than %d blocks are open at once: conditional syntax stays as written",
 		    OPEN_BLOCKS_MAX);
 	walk(&c, 0, (uint32_t)tpl->src.n, 0, tpl->n_nodes);
 	n->kept = sb_str(&c.out);

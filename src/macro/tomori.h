@@ -14,7 +14,7 @@
 
 #include "macro.h"
 
-struct macro_tomori;      /* the variables of one build */
+struct macro_tomori; /* the variables of one build */
 struct macro_tomori *macro_tomori_new(struct macro_run *r);
 
 struct macro_range {
@@ -22,16 +22,17 @@ struct macro_range {
 };
 
 struct macro_tomori_node {
-	struct str kept;      /* after pass 1: chosen branches, tool blocks still in place */
-	struct str text;      /* after pass 2 and, finally, after emission */
+	struct str kept; /* after pass 1: chosen branches, tool blocks still in place */
+	struct str text; /* after pass 2 and, finally, after emission */
 	struct {
 		const struct macro_range *v;
 		size_t n;
-	} frozen;             /* ranges of `text` that no later step touches */
-	bool too_deep;        /* conditional syntax stays as written */
-	bool off;             /* {{trim}} left nothing */
-	bool html;            /* holds an HTML tag */
-	bool prints_description, prints_personality; /* expanded to a non-empty value: the native block is suppressed */
+	} frozen;      /* ranges of `text` that no later step touches */
+	bool too_deep; /* conditional syntax stays as written */
+	bool off;      /* {{trim}} left nothing */
+	bool html;     /* holds an HTML tag */
+	bool prints_description,
+	    prints_personality; /* expanded to a non-empty value: the native block is suppressed */
 };
 
 /* Pass 1: picks branches, collects declarations in reading order, remembers the kept text. */
@@ -43,9 +44,9 @@ void macro_tomori_emit(struct macro_tomori *t, struct macro_tomori_node *n);
 
 /* What the import report says of one node's text. */
 struct macro_tomori_audit {
-	VEC(struct str) unsupported;  /* distinct labels: "{{group}}", "{{roll:...}}" */
+	VEC(struct str) unsupported;        /* distinct labels: "{{group}}", "{{roll:...}}" */
 	VEC(struct macro_warning) warnings; /* conditionals, with their place */
-	bool comment_only;            /* only comments, {{trim}} and blanks */
+	bool comment_only;                  /* only comments, {{trim}} and blanks */
 	bool html, time;
 };
 void macro_tomori_audit(struct arena *a, struct str content, struct macro_tomori_audit *out);

@@ -18,14 +18,19 @@ struct rewrite {
 	const struct macro_range *fr;
 	size_t n_fr, at_fr;
 	struct ftext out;
-	size_t done;      /* bytes of src already copied */
+	size_t done; /* bytes of src already copied */
 	bool changed;
 };
 
 static struct rewrite
 rewrite_begin(struct macro_tomori *t, struct macro_tomori_node *n)
 {
-	return (struct rewrite){ .t = t, .n = n, .src = n->text, .fr = n->frozen.v, .n_fr = n->frozen.n, .out.sb = sb_new(t->r->a) };
+	return (struct rewrite){ .t = t,
+		.n = n,
+		.src = n->text,
+		.fr = n->frozen.v,
+		.n_fr = n->frozen.n,
+		.out.sb = sb_new(t->r->a) };
 }
 
 /* Copies what stands before `to`, frozen ranges as such. */
@@ -115,7 +120,8 @@ each_macro(struct macro_tomori *t, struct macro_tomori_node *n, step_fn *fn, boo
 		}
 		if (close < at + braces)
 			close = at + braces;
-		for (; close < w.src.n; close++) { /* the next } outside of frozen text; kept for later openers */
+		for (; close < w.src.n;
+		     close++) { /* the next } outside of frozen text; kept for later openers */
 			f = frozen_at(&w, close, &close_hint);
 			if (f)
 				close = f->e - 1;
@@ -167,7 +173,8 @@ step_names(struct rewrite *w, struct str inner, struct str *out, bool *frozen)
 	struct str name = js_trim(inner);
 	struct tomori_value v;
 
-	if (!tomori_known(name) || str_ieq(name, STR("user")) || str_ieq(name, STR("char")) || str_ieq(name, STR("bot")))
+	if (!tomori_known(name) || str_ieq(name, STR("user")) || str_ieq(name, STR("char")) ||
+	    str_ieq(name, STR("bot")))
 		return false;
 	v = tomori_name(w->t, name);
 	w->n->prints_description |= v.description && v.s.n;
@@ -289,7 +296,8 @@ step_angle(struct macro_tomori *t, struct macro_tomori_node *n)
 		if (f) {
 			at = f->e;
 		} else if (user || str_eq(str_sub(w.src, at, at + 5), STR("<BOT>"))) {
-			replace(&w, at, at + (user ? 6 : 5), macro_run_field(t->r, NULL, user ? MF_USER : MF_CHAR), false);
+			replace(&w, at, at + (user ? 6 : 5),
+			    macro_run_field(t->r, NULL, user ? MF_USER : MF_CHAR), false);
 			at = w.done;
 		} else {
 			at++;
@@ -342,16 +350,25 @@ step_catalogue(struct rewrite *w, struct str inner, struct str *out, bool *froze
 	struct macro_piece p = { .owner = MACRO_TEXT };
 	const struct macro_template *t;
 	struct str name = js_trim(inner);
+	size_t word = 0, len;
 	struct sb sb;
+	bool exact;
 
-	if (!name.n || tomori_known(name) || str_find(name, STR("{{"), 0) != STR_NPOS || name.p[0] == '#' || name.p[0] == '/')
+	while (word < name.n && word < 40 && name.p[word] != ':' && !js_blank(name, word, &len))
+		word++;
+	if (!row_find(str_sub(name, 0, word), MACRO_TAVERNHEADLESS, &exact) && !str_starts(name, STR("//")) &&
+	    !str_ieq(str_sub(name, 0, 8), STR("time_UTC")))
+		return false;
+	if (++w->t->steps > w->t->r->env->limits.steps || tomori_known(name) ||
+	    str_find(name, STR("{{"), 0) != STR_NPOS || name.p[0] == '#' || name.p[0] == '/')
 		return false;
 	sb = sb_new(w->t->r->a);
 	sb_adds(&sb, "{{");
 	sb_add(&sb, inner);
 	sb_adds(&sb, "}}");
 	t = macro_compile(w->t->r->a, sb_str(&sb), MACRO_TAVERNHEADLESS);
-	if (t->n_nodes != 1 || t->nodes[0].type != N_MACRO || t->nodes[0].argc < row_get(t->nodes[0].row)->min ||
+	if (t->n_nodes != 1 || t->nodes[0].type != N_MACRO ||
+	    t->nodes[0].argc < row_get(t->nodes[0].row)->min ||
 	    t->nodes[0].argc > row_get(t->nodes[0].row)->max)
 		return false;
 	p.tpl = t;
@@ -363,13 +380,15 @@ step_catalogue(struct rewrite *w, struct str inner, struct str *out, bool *froze
 static bool
 has_html(struct str s)
 {
-	static const char *const tags[] = { "div", "span", "p", "br", "b", "i", "u", "font", "details", "summary", "table", "tr", "td", "th",
-		"ul", "ol", "li", "h1", "h2", "h3", "h4", "img", "a", "style", "script", "center", "hr", "em", "strong" };
+	static const char *const tags[] = { "div", "span", "p", "br", "b", "i", "u", "font", "details",
+		"summary", "table", "tr", "td", "th", "ul", "ol", "li", "h1", "h2", "h3", "h4", "img", "a",
+		"style", "script", "center", "hr", "em", "strong" };
 
 	for (size_t at = 0; (at = str_chr(s, '<', at)) != STR_NPOS; at++) {
 		size_t b = at + 1 + (at + 1 < s.n && s.p[at + 1] == '/'), e = b;
 
-		while (e < s.n && ((s.p[e] >= 'a' && s.p[e] <= 'z') || (s.p[e] >= 'A' && s.p[e] <= 'Z') || (s.p[e] >= '0' && s.p[e] <= '9')))
+		while (e < s.n && ((s.p[e] >= 'a' && s.p[e] <= 'z') || (s.p[e] >= 'A' && s.p[e] <= 'Z') ||
+				      (s.p[e] >= '0' && s.p[e] <= '9')))
 			e++;
 		if (e == s.n || !strchr("> /\t\n", s.p[e]))
 			continue;
@@ -391,6 +410,7 @@ macro_tomori_expand(struct macro_tomori *t, struct macro_tomori_node *n)
 {
 	n->text = n->kept;
 	n->frozen.n = 0;
+	t->steps = 0;
 	each_macro(t, n, step_getvar, false);
 	each_macro(t, n, step_names, false);
 	each_macro(t, n, step_random_comma, false);
@@ -481,7 +501,8 @@ step_alias(struct rewrite *w, struct str inner, struct str *out, bool *frozen)
 	if (!inner.n || inner.n > 64 || !env->tool_alias)
 		return false;
 	for (size_t i = 0; i < inner.n; i++)
-		if (!((inner.p[i] >= 'a' && inner.p[i] <= 'z') || (inner.p[i] >= '0' && inner.p[i] <= '9') || inner.p[i] == '_'))
+		if (!((inner.p[i] >= 'a' && inner.p[i] <= 'z') || (inner.p[i] >= '0' && inner.p[i] <= '9') ||
+			inner.p[i] == '_'))
 			return false;
 	if (!env->tool_alias(env->tool_ctx, inner, &tool))
 		return false;

@@ -10,7 +10,8 @@
 
 struct macro_tomori {
 	struct macro_run *r;
-	struct map *vars;   /* key -> struct str * */
+	struct map *vars; /* key -> struct str * */
+	unsigned steps;   /* macros of the catalogue run for the node at hand */
 };
 
 /* A text being rewritten. */
@@ -27,8 +28,8 @@ struct tomori_value {
 
 /* What a name stands for in this dialect: content, runtime and identity macros, getvar::key. */
 struct tomori_value tomori_name(struct macro_tomori *t, struct str name);
-bool tomori_known(struct str name); /* whether it is one of these names */
+bool tomori_known(struct str name);                                /* whether it is one of these names */
 bool tomori_is_tool(const struct ev *ev, const struct node *open); /* {{if tool:x}}, not {{#if}} */
-bool tomori_html(struct str s);      /* holds an HTML tag */
+bool tomori_html(struct str s);                                    /* holds an HTML tag */
 
 #endif

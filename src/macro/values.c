@@ -179,7 +179,8 @@ fill_chat(struct arena *a, const struct macro_inputs *in, struct macro_env *env)
 	number(a, env, MF_LAST_MESSAGE_ID, last ? in->first_id + (last - m) : -1);
 	number(a, env, MF_FIRST_INCLUDED_ID, in->first_included);
 	number(a, env, MF_FIRST_DISPLAYED_ID, n ? in->first_id : -1);
-	plain(env, MF_ALL_CHAT_RANGE, last ? str_c(arena_printf(a, "0-%lld", (long long)(in->first_id + (last - m)))) : STR(""));
+	plain(env, MF_ALL_CHAT_RANGE,
+	    last ? str_c(arena_printf(a, "0-%lld", (long long)(in->first_id + (last - m)))) : STR(""));
 	number(a, env, MF_LAST_SWIPE_ID, n && m[n - 1].swipes ? (int64_t)m[n - 1].swipes : -1);
 	number(a, env, MF_CURRENT_SWIPE_ID, n && m[n - 1].swipes ? (int64_t)m[n - 1].swipe + 1 : -1);
 	env->idle_ms = -1;
@@ -229,7 +230,8 @@ next_conflict(const struct str *names, size_t n, struct str last)
 	const struct str *best = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (str_cmp(names[i], last) > 0 && (!best || str_cmp(names[i], *best) < 0) && is_readonly(names[i]))
+		if (str_cmp(names[i], last) > 0 && (!best || str_cmp(names[i], *best) < 0) &&
+		    is_readonly(names[i]))
 			best = &names[i];
 	return best;
 }
@@ -240,10 +242,14 @@ macro_values_warn(struct macro_run *r, const struct str *names, size_t n)
 	struct str last = STR("");
 
 	for (const struct str *next; (next = next_conflict(names, n, last)) != NULL; last = *next)
-		run_warn(r, &(struct macro_warning){ .code = MACRO_W_NAME_CONFLICT, .name = *next, .count = 1,
-		    .message = "a variable has the name of a built-in macro, which wins" });
+		run_warn(r, &(struct macro_warning){ .code = MACRO_W_NAME_CONFLICT,
+				.name = *next,
+				.count = 1,
+				.message = "a variable has the name of a built-in macro, which wins" });
 	for (size_t i = 0; i < COUNT(watched); i++)
 		if (missing(r, watched[i].field))
-			run_warn(r, &(struct macro_warning){ .code = MACRO_W_VALUE_MISSING, .name = str_c(watched[i].name), .count = 1,
-			    .message = "nothing gives this name a value" });
+			run_warn(r, &(struct macro_warning){ .code = MACRO_W_VALUE_MISSING,
+					.name = str_c(watched[i].name),
+					.count = 1,
+					.message = "nothing gives this name a value" });
 }

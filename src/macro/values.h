@@ -16,25 +16,27 @@ struct macro_message {
 	bool hidden;              /* not sent: still the last message, never the last of its author */
 	int64_t sent;             /* ms; 0 = unknown */
 	unsigned swipes;          /* pages; 0 = unknown */
-	unsigned swipe;           /* active one, from 0; == swipes: one is being written, the message is skipped */
+	unsigned swipe; /* active one, from 0; == swipes: one is being written, the message is skipped */
 };
 
 struct macro_inputs {
-	const struct json *metadata;    /* of the session: persona, systemPrompt, authorsNote, model, … in both spellings */
-	struct str user, persona;       /* user snapshot */
-	struct str preset_main;         /* content of the preset's main prompt */
-	bool forbid_card_system;        /* the preset forbids the override */
+	const struct json
+	    *metadata; /* of the session: persona, systemPrompt, authorsNote, model, … in both spellings */
+	struct str user, persona;         /* user snapshot */
+	struct str preset_main;           /* content of the preset's main prompt */
+	bool forbid_card_system;          /* the preset forbids the override */
 	struct str default_system_prompt; /* configured; absent = the page's constant */
-	struct str model;               /* the run's; absent = metadata */
-	const char *run_kind;           /* "dry_run", "respond", "regenerate", "retry", "continue", "impersonate", "quiet" */
-	struct str prompt_mode;         /* absent = metadata; unknown = compat_strict */
+	struct str model;                 /* the run's; absent = metadata */
+	const char
+	    *run_kind; /* "dry_run", "respond", "regenerate", "retry", "continue", "impersonate", "quiet" */
+	struct str prompt_mode; /* absent = metadata; unknown = compat_strict */
 	struct str summary;
 	int64_t max_context, max_response; /* tokens; 0 = unknown */
-	int64_t max_prompt;             /* 0 = context minus reply, or 1000 if there is no context */
+	int64_t max_prompt;                /* 0 = context minus reply, or 1000 if there is no context */
 	const struct macro_message *messages;
 	size_t n_messages;
-	int64_t first_id;               /* number of messages[0] in the chat, from 0 */
-	int64_t first_included;         /* number of the first message that is sent; -1 = unknown */
+	int64_t first_id;       /* number of messages[0] in the chat, from 0 */
+	int64_t first_included; /* number of the first message that is sent; -1 = unknown */
 };
 
 /*
@@ -45,7 +47,8 @@ void macro_values_fill(struct arena *a, const struct macro_inputs *in, struct ma
 
 /*
  * What the assembly warns of once, whether or not a macro is used: ordinary variables with the name of a
- * read-only macro (`ordinary`: the names that are set, n of them), then values that are missing. Appended to the run.
+ * read-only macro (`ordinary`: the names that are set, n of them), then values that are missing. Appended to
+ * the run.
  */
 void macro_values_warn(struct macro_run *r, const struct str *ordinary, size_t n);
 

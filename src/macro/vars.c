@@ -209,11 +209,12 @@ path_parse(struct arena *a, struct str s, struct path *p)
 /* Where a key leads: a flat variable, or a path below a root. */
 struct place {
 	struct var *root;
-	struct path path;  /* segments after the root; none: flat */
+	struct path path; /* segments after the root; none: flat */
 };
 
 static bool
-place_find(struct ev *ev, enum macro_view view, struct str key, uint64_t hash, struct place *pl, enum macro_code *code)
+place_find(struct ev *ev, enum macro_view view, struct str key, uint64_t hash, struct place *pl,
+    enum macro_code *code)
 {
 	struct path p = { 0 };
 
@@ -297,8 +298,8 @@ place_value(const struct place *pl, struct macro_value *out, bool *has, enum mac
 }
 
 bool
-var_read(struct ev *ev, enum macro_view view, struct str key, uint64_t hash, struct macro_value *out, bool *has_out,
-    enum macro_code *code_out)
+var_read(struct ev *ev, enum macro_view view, struct str key, uint64_t hash, struct macro_value *out,
+    bool *has_out, enum macro_code *code_out)
 {
 	struct place pl;
 
@@ -323,13 +324,13 @@ side_effect(struct ev *ev, const struct node *n, const char *source)
 {
 	eval_warn(ev, MACRO_W_SIDE_EFFECT, n, str_c(source),
 	    ev->r->env->phase == MACRO_ASSEMBLE ? "the write is staged and takes effect when the turn commits"
-	                                        : "the write is shown but not stored");
+						: "the write is shown but not stored");
 }
 
 /* Sets or deletes a variable in the overlay and records it. */
 static void
-stage(struct ev *ev, const struct node *n, enum macro_view view, struct var *root, const struct macro_value *v,
-    const char *source)
+stage(struct ev *ev, const struct node *n, enum macro_view view, struct var *root,
+    const struct macro_value *v, const char *source)
 {
 	struct macro_run *r = ev->r;
 	struct macro_write w = {
@@ -348,9 +349,11 @@ stage(struct ev *ev, const struct node *n, enum macro_view view, struct var *roo
 	side_effect(ev, n, source);
 }
 
-/* A copy of the root with the leaf set (or removed); missing parents are made. NULL and *code if a parent is no object. */
+/* A copy of the root with the leaf set (or removed); missing parents are made. NULL and *code if a parent is
+ * no object. */
 static struct json *
-with_leaf(struct ev *ev, const struct place *pl, const struct macro_value *leaf, bool *changed, enum macro_code *code)
+with_leaf(struct ev *ev, const struct place *pl, const struct macro_value *leaf, bool *changed,
+    enum macro_code *code)
 {
 	struct arena *a = ev->r->a;
 	struct json *root, *at;
@@ -464,7 +467,8 @@ added(struct ev *ev, const struct macro_value *cur, struct str value, struct mac
 }
 
 static enum nv
-counted(struct ev *ev, const struct node *n, const struct macro_value *cur, double by, struct macro_value *out)
+counted(
+    struct ev *ev, const struct node *n, const struct macro_value *cur, double by, struct macro_value *out)
 {
 	struct str text;
 	double v = 0;
@@ -484,8 +488,8 @@ counted(struct ev *ev, const struct node *n, const struct macro_value *cur, doub
 
 /* The new value of a place; NV_REFUSED with *code if there is none. */
 static enum nv
-new_value(struct ev *ev, const struct node *n, enum var_op op, const struct macro_value *cur, struct str value,
-    struct macro_value *out)
+new_value(struct ev *ev, const struct node *n, enum var_op op, const struct macro_value *cur,
+    struct str value, struct macro_value *out)
 {
 	double v;
 
@@ -510,14 +514,15 @@ over_budget(struct ev *ev, const struct node *n)
 	if (ev->writes < ev->r->env->limits.writes)
 		return false;
 	if (!ev->write_warned)
-		eval_warn(ev, MACRO_W_WRITES, n, STR_NULL, "the text writes more often than allowed: this write and later ones do nothing");
+		eval_warn(ev, MACRO_W_WRITES, n, STR_NULL,
+		    "the text writes more often than allowed: this write and later ones do nothing");
 	ev->write_warned = true;
 	return true;
 }
 
 static enum nv
-write_delete(struct ev *ev, const struct node *n, enum macro_view view, const struct place *pl, const char *source,
-    enum macro_code *code)
+write_delete(struct ev *ev, const struct node *n, enum macro_view view, const struct place *pl,
+    const char *source, enum macro_code *code)
 {
 	bool changed;
 	struct json *root;
@@ -536,8 +541,8 @@ write_delete(struct ev *ev, const struct node *n, enum macro_view view, const st
 }
 
 enum nv
-var_write(struct ev *ev, const struct node *n, enum var_op op, enum macro_view view, struct str key, struct str value,
-    const char *source, struct str *out, enum macro_code *code_out)
+var_write(struct ev *ev, const struct node *n, enum var_op op, enum macro_view view, struct str key,
+    struct str value, const char *source, struct str *out, enum macro_code *code_out)
 {
 	struct place pl;
 	struct macro_value cur, next, root;
@@ -545,7 +550,8 @@ var_write(struct ev *ev, const struct node *n, enum var_op op, enum macro_view v
 
 	*out = STR("");
 	if (ev->r->env->phase == MACRO_COMMIT) {
-		eval_warn(ev, MACRO_W_PHASE, n, str_c(source), "texts are not evaluated while a turn commits");
+		eval_warn(
+		    ev, MACRO_W_PHASE, n, str_c(source), "texts are not evaluated while a turn commits");
 		return NV_OK;
 	}
 	if (!place_find(ev, view, key, hash_bytes(hash_seed(), key.p, key.n), &pl, code_out))
@@ -595,8 +601,8 @@ layers_get(void *ctx, enum macro_view view, struct str name, struct macro_value 
 		return layer_get(l->global, name, out);
 	if (view == MACRO_ORDINARY && l->ordinary)
 		return layer_get(l->ordinary, name, out);
-	if (layer_get(l->page, name, out) || layer_get(l->floor, name, out) || layer_get(l->branch, name, out) ||
-	    layer_get(l->chat, name, out))
+	if (layer_get(l->page, name, out) || layer_get(l->floor, name, out) ||
+	    layer_get(l->branch, name, out) || layer_get(l->chat, name, out))
 		return true;
 	return view == MACRO_ORDINARY && layer_get(l->global, name, out);
 }
@@ -608,7 +614,8 @@ macro_vars_layers(struct macro_layers *l)
 }
 
 void
-macro_writes_apply(struct arena *a, const struct macro_write *w, size_t n, struct json *branch, struct json *global)
+macro_writes_apply(
+    struct arena *a, const struct macro_write *w, size_t n, struct json *branch, struct json *global)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct json *layer = w[i].scope == MACRO_SCOPE_GLOBAL ? global : branch;

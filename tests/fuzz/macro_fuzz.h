@@ -1,7 +1,7 @@
 /*
- * macro_fuzz: what the fuzz targets of the macro dialects share: a scene with names, variables and two characters,
- * and the properties that hold for any text: the same result twice, stored variables untouched, text without
- * macros unchanged, output bounded by what the limits allow.
+ * macro_fuzz: what the fuzz targets of the macro dialects share: a scene with names, variables and two
+ * characters, and the properties that hold for any text: the same result twice, stored variables untouched,
+ * text without macros unchanged, output bounded by what the limits allow.
  */
 #ifndef TESTS_FUZZ_MACRO_FUZZ_H
 #define TESTS_FUZZ_MACRO_FUZZ_H
@@ -77,7 +77,8 @@ fuzz_answer(void *ctx, bool choice, struct str text)
 static inline void
 fuzz_scene_init(struct arena *a, struct fuzz_scene *s, uint8_t options)
 {
-	static const char local[] = "{\"a\":1,\"b\":\"x\",\"o\":{\"k\":{\"d\":[1,2]}},\"l\":[1],\"t\":\"[1]\",\"z\":null,\"\":\"e\"}";
+	static const char local[] =
+	    "{\"a\":1,\"b\":\"x\",\"o\":{\"k\":{\"d\":[1,2]}},\"l\":[1],\"t\":\"[1]\",\"z\":null,\"\":\"e\"}";
 	struct json_error err;
 
 	*s = (struct fuzz_scene){ .rng = rng_seed(7) };
@@ -85,12 +86,17 @@ fuzz_scene_init(struct arena *a, struct fuzz_scene *s, uint8_t options)
 	s->layers.global = json_read(a, STR("{\"g\":true,\"a\":\"{{a}}\"}"), 16, &err);
 	for (int i = 0; i < 2; i++) {
 		s->members[i].field[MF_CHAR].text = i ? STR("Bob") : STR("Ann");
-		s->members[i].field[MF_DESCRIPTION].text = STR("{{char}} of {{user}} {{description}}{{incvar::n}}");
+		s->members[i].field[MF_DESCRIPTION].text =
+		    STR("{{char}} of {{user}} {{description}}{{incvar::n}}");
 		s->members[i].field[MF_FIRST_MESSAGE].text = STR("hi");
 	}
 	s->env = (struct macro_env){
 		.phase = (enum macro_phase)(options % MACRO_PHASE__COUNT),
-		.limits = { .depth = options & 8 ? 200 : 6, .steps = options & 16 ? 4000 : 40, .length = options & 32 ? 20000 : 60, .writes = 20, .warnings = 10 },
+		.limits = { .depth = options & 8 ? 200 : 6,
+		    .steps = options & 16 ? 4000 : 40,
+		    .length = options & 32 ? 20000 : 60,
+		    .writes = 20,
+		    .warnings = 10 },
 		.trace = (options & 64) != 0,
 		.time_awareness = true,
 		.field_in_field = (options & 128) != 0,
@@ -112,7 +118,8 @@ fuzz_scene_init(struct arena *a, struct fuzz_scene *s, uint8_t options)
 }
 
 static inline struct str
-fuzz_eval(struct arena *a, const struct macro_template *t, uint8_t options, enum macro_owner owner, size_t *writes)
+fuzz_eval(
+    struct arena *a, const struct macro_template *t, uint8_t options, enum macro_owner owner, size_t *writes)
 {
 	struct fuzz_scene s;
 	struct macro_run *r;

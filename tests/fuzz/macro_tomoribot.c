@@ -1,5 +1,6 @@
 /*
- * libFuzzer: the tomoribot dialect: its passes over two nodes, frozen ranges inside the text, and the import audit.
+ * libFuzzer: the tomoribot dialect: its passes over two nodes, frozen ranges inside the text, and the import
+ * audit.
  */
 #include "macro_fuzz.h"
 
@@ -21,7 +22,8 @@ passes(const uint8_t *data, size_t size)
 		macro_tomori_expand(t, &n[i]);
 		macro_tomori_emit(t, &n[i]);
 		for (size_t k = 0; k < n[i].frozen.n; k++)
-			fuzz_need(n[i].frozen.v[k].s <= n[i].frozen.v[k].e && n[i].frozen.v[k].e <= n[i].text.n);
+			fuzz_need(
+			    n[i].frozen.v[k].s <= n[i].frozen.v[k].e && n[i].frozen.v[k].e <= n[i].text.n);
 	}
 	macro_tomori_audit(a, text, &audit);
 }

@@ -92,7 +92,9 @@ scene_init(struct ctx *c, struct scene *s, const struct json *context)
 	const struct json *persona = json_get(context, "persona");
 
 	*s = (struct scene){ .c = c, .presets = json_get(context, "variables") };
-	s->env = (struct macro_env){ .phase = MACRO_ASSEMBLE, .limits = macro_limits_default, .time_awareness = true, .idle_ms = -1 };
+	s->env = (struct macro_env){
+		.phase = MACRO_ASSEMBLE, .limits = macro_limits_default, .time_awareness = true, .idle_ms = -1
+	};
 	s->layers.branch = json_get(context, "localVariables");
 	s->env.vars = macro_vars_layers(&s->layers);
 	s->env.preset_var = preset_var;
@@ -185,13 +187,15 @@ check(struct sb *why, const struct json *expect, const char *key, const struct j
 
 /* One turn: plan, answer, render, compare. `o` has the answers and what is expected. */
 static int
-play(struct ctx *c, struct macro_decisions *state, struct str key, const struct json *context, struct str text, const struct json *o,
-    int64_t limit, struct sb *why)
+play(struct ctx *c, struct macro_decisions *state, struct str key, const struct json *context,
+    struct str text, const struct json *o, int64_t limit, struct sb *why)
 {
-	const struct json *expect = json_get(o, "expect"), *answers = json_get(o, "answers"), *choices = json_get(o, "choices");
+	const struct json *expect = json_get(o, "expect"), *answers = json_get(o, "answers"),
+			  *choices = json_get(o, "choices");
 	const struct macro_template *t = template_of(c, text);
 	struct json *unanswered = json_array(c->a);
-	bool model = json_get_bool(o, "decision_model", true) && json_get_bool(context, "decision_model", true);
+	bool model =
+	    json_get_bool(o, "decision_model", true) && json_get_bool(context, "decision_model", true);
 	struct macro_turn *turn = macro_turn_begin(c->a, state, key, model ? STR("model") : STR(""));
 	struct scene s;
 	struct str out;
@@ -200,8 +204,9 @@ play(struct ctx *c, struct macro_decisions *state, struct str key, const struct 
 	scene_init(c, &s, context);
 	macro_turn_plan(turn, &s.env, &t, 1, (unsigned)limit);
 	for (size_t i = 0; i < turn->ask.v.n; i++)
-		macro_turn_answer(turn, i, given_answer(&turn->ask.v.v[i], answers ? answers : json_get(context, "answers"),
-		                               choices ? choices : json_get(context, "choices")));
+		macro_turn_answer(turn, i,
+		    given_answer(&turn->ask.v.v[i], answers ? answers : json_get(context, "answers"),
+			choices ? choices : json_get(context, "choices")));
 	macro_turn_end(turn);
 	s.env.answer = macro_turn_lookup;
 	s.env.answer_ctx = turn;
@@ -220,8 +225,8 @@ play(struct ctx *c, struct macro_decisions *state, struct str key, const struct 
 static int
 run_render(struct ctx *c, const struct json *k, struct sb *why)
 {
-	return play(c, macro_decisions_new(c->a, NULL), STR("m1"), json_get(k, "context"), json_get_str(k, "template"), k,
-	    json_get_int(k, "limit", MACRO_DECISION_LIMIT), why);
+	return play(c, macro_decisions_new(c->a, NULL), STR("m1"), json_get(k, "context"),
+	    json_get_str(k, "template"), k, json_get_int(k, "limit", MACRO_DECISION_LIMIT), why);
 }
 
 /* The state travels as JSON between turns, as the server stores it. */
@@ -236,7 +241,8 @@ run_turns(struct ctx *c, const struct json *k, struct sb *why)
 		struct str text = json_get_str(t, "template");
 
 		if (play(c, state, json_get_str(t, "turn_id"), context ? context : json_get(k, "context"),
-		        text.p ? text : json_get_str(k, "template"), t, json_get_int(k, "limit", MACRO_DECISION_LIMIT), why)) {
+			text.p ? text : json_get_str(k, "template"), t,
+			json_get_int(k, "limit", MACRO_DECISION_LIMIT), why)) {
 			sb_addf(why, " (turn %zu)", i + 1);
 			return VECTOR_FAIL;
 		}
@@ -327,8 +333,10 @@ run_plan(struct ctx *c, const struct json *k, struct sb *why)
 
 	scene_init(c, &scene, json_get(k, "context"));
 	for (size_t i = 0; i < json_len(sources); i++)
-		macro_statements_reach(c->a, &scene.env, template_of(c, json_str(json_at(sources, i))), false, &found);
-	macro_statements_plan(c->a, &found, (unsigned)json_get_int(k, "limit", MACRO_DECISION_LIMIT), &ask, &dropped);
+		macro_statements_reach(
+		    c->a, &scene.env, template_of(c, json_str(json_at(sources, i))), false, &found);
+	macro_statements_plan(
+	    c->a, &found, (unsigned)json_get_int(k, "limit", MACRO_DECISION_LIMIT), &ask, &dropped);
 	v = check(why, expect, "decisions", statement_list(c, &ask));
 	v |= check(why, expect, "dropped", texts(c, &dropped));
 	return v ? VECTOR_FAIL : VECTOR_PASS;
@@ -358,10 +366,13 @@ run_logprobs(struct ctx *c, const struct json *k, struct sb *why)
 		v[i].logprob = json_double(lp, 0);
 	}
 	r = macro_decision_read(v, json_len(list), 0.5);
-	if (near(json_get_double(expect, "probability", -1), r.probability) && near(json_get_double(expect, "share", -1), r.share) &&
-	    json_get_bool(expect, "answered", !r.answered) == r.answered && (r.answered ? json_bool(yes, !r.yes) == r.yes : yes == NULL))
+	if (near(json_get_double(expect, "probability", -1), r.probability) &&
+	    near(json_get_double(expect, "share", -1), r.share) &&
+	    json_get_bool(expect, "answered", !r.answered) == r.answered &&
+	    (r.answered ? json_bool(yes, !r.yes) == r.yes : yes == NULL))
 		return VECTOR_PASS;
-	sb_addf(why, "got probability %g, share %g, answered %d, yes %d", r.probability, r.share, r.answered, r.yes);
+	sb_addf(why, "got probability %g, share %g, answered %d, yes %d", r.probability, r.share, r.answered,
+	    r.yes);
 	return VECTOR_FAIL;
 }
 
@@ -371,8 +382,8 @@ flag(const struct json *o, const char *key)
 	const struct json *v = json_get(o, key);
 
 	return json_type(v) == JSON_STRING ? str_is(json_str(v), "true") || str_is(json_str(v), "1")
-	    : json_type(v) == JSON_INT     ? json_int(v, 0) == 1
-	                                   : json_bool(v, false);
+	       : json_type(v) == JSON_INT  ? json_int(v, 0) == 1
+					   : json_bool(v, false);
 }
 
 static int
@@ -388,7 +399,8 @@ run_preset(struct ctx *c, const struct json *k, struct sb *why)
 	b.random = flag(k, "random_pick");
 	b.separator = json_get_str(k, "separator");
 	return vector_check_str(why, "value", json_get_str(json_get(k, "expect"), "value"),
-	    macro_choice_value(c->a, &b, json_get(k, "selected"), json_has(k, "selected"), json_get_double(k, "random", 0)));
+	    macro_choice_value(
+		c->a, &b, json_get(k, "selected"), json_has(k, "selected"), json_get_double(k, "random", 0)));
 }
 
 // clang-format off

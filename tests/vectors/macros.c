@@ -131,8 +131,9 @@ warning_codes(struct arena *a, const struct macro_result *r, size_t from, size_t
 		const struct macro_warning *w = &r->warnings.v[i];
 
 		for (unsigned k = 0; k < w->count; k++)
-			json_push_str(list, names ? str_c(arena_printf(a, "%s:%.*s", macro_code_name(w->code), STR_ARG(w->name)))
-			                          : str_c(macro_code_name(w->code)));
+			json_push_str(list, names ? str_c(arena_printf(a, "%s:%.*s", macro_code_name(w->code),
+							STR_ARG(w->name)))
+						  : str_c(macro_code_name(w->code)));
 	}
 	return list;
 }
@@ -187,7 +188,8 @@ check_text(struct sb *why, const struct json *expect, struct str got)
 	for (size_t i = 0; i < json_len(list); i++)
 		if (str_eq(json_str(json_at(list, i)), got))
 			return VECTOR_PASS;
-	sb_addf(why, "text: expected one of %.*s, got \"%.*s\"", STR_ARG(json_text(why->a, list)), STR_ARG(got));
+	sb_addf(
+	    why, "text: expected one of %.*s, got \"%.*s\"", STR_ARG(json_text(why->a, list)), STR_ARG(got));
 	return VECTOR_FAIL;
 }
 
@@ -229,13 +231,17 @@ run_eval(struct ctx *c, const struct json *case_, struct sb *why)
 	s.members[0].field[MF_CHAR].text = json_get_str(context, "char");
 	s.env.now = clock_of(context, "2024-02-09T15:04:05Z");
 	scene_names(&s, json_get(context, "macros"), ordinary);
-	s.layers = (struct macro_layers){ .branch = json_get(vars, "local"), .global = json_get(vars, "global"), .ordinary = ordinary };
+	s.layers = (struct macro_layers){
+		.branch = json_get(vars, "local"), .global = json_get(vars, "global"), .ordinary = ordinary
+	};
 	s.env.limits.depth = (unsigned)json_get_int(limits, "max_depth", s.env.limits.depth);
 	s.env.limits.steps = (unsigned)json_get_int(limits, "max_steps", s.env.limits.steps);
 	s.env.limits.writes = (unsigned)json_get_int(limits, "max_mutation_count", s.env.limits.writes);
-	s.env.limits.length = (size_t)json_get_int(limits, "max_expanded_length", (int64_t)s.env.limits.length);
+	s.env.limits.length =
+	    (size_t)json_get_int(limits, "max_expanded_length", (int64_t)s.env.limits.length);
 	run = macro_run_new(c->a, &s.env);
-	text = macro_eval(run, &(struct macro_piece){ .tpl = macro_compile(c->a, json_get_str(case_, "template"), MACRO_AUTO) });
+	text = macro_eval(run,
+	    &(struct macro_piece){ .tpl = macro_compile(c->a, json_get_str(case_, "template"), MACRO_AUTO) });
 	r = macro_run_result(run);
 	v = check_text(why, expect, text);
 	v |= check_member(why, expect, "warnings", warning_codes(c->a, r, 0, r->warnings.n, false));
@@ -253,7 +259,9 @@ messages_of(struct ctx *c, const struct json *list)
 	for (size_t i = 0; i < json_len(list); i++) {
 		struct str role = json_get_str(json_at(list, i), "role");
 
-		m[i].author = str_is(role, "user") ? MACRO_BY_USER : str_is(role, "system") ? MACRO_BY_SYSTEM : MACRO_BY_CHAR;
+		m[i].author = str_is(role, "user")     ? MACRO_BY_USER
+			      : str_is(role, "system") ? MACRO_BY_SYSTEM
+						       : MACRO_BY_CHAR;
 		m[i].text = json_get_str(json_at(list, i), "content");
 	}
 	return m;
@@ -291,7 +299,8 @@ run_preview(struct ctx *c, const struct json *case_, struct sb *why)
 	scene_init(c, &s);
 	s.env.phase = MACRO_PREVIEW;
 	s.env.now = clock_of(context, "2024-01-02T03:04:05Z");
-	s.layers = (struct macro_layers){ .branch = json_get(vars, "local"), .global = json_get(vars, "global"),
+	s.layers = (struct macro_layers){ .branch = json_get(vars, "local"),
+		.global = json_get(vars, "global"),
 		.ordinary = ordinary ? ordinary : json_object(c->a) };
 	scene_card(c, &s, json_get(context, "character"));
 	in.metadata = json_get(context, "metadata");
@@ -306,7 +315,8 @@ run_preview(struct ctx *c, const struct json *case_, struct sb *why)
 	n = names_of(c, ordinary, &names);
 	macro_values_warn(run, names, n);
 	before = macro_run_result(run)->warnings.n;
-	text = macro_eval(run, &(struct macro_piece){ .tpl = macro_compile(c->a, json_get_str(case_, "template"), MACRO_AUTO) });
+	text = macro_eval(run,
+	    &(struct macro_piece){ .tpl = macro_compile(c->a, json_get_str(case_, "template"), MACRO_AUTO) });
 	r = macro_run_result(run);
 	v = check_text(why, expect, text);
 	v |= check_member(why, expect, "warnings", warning_codes(c->a, r, 0, r->warnings.n, false));
@@ -334,7 +344,8 @@ run_commit(struct ctx *c, const struct json *case_, struct sb *why)
 		const struct json *m = json_at(list, i);
 
 		w[i].del = str_is(json_get_str(m, "kind"), "delete");
-		w[i].scope = str_is(json_get_str(m, "scope"), "global") ? MACRO_SCOPE_GLOBAL : MACRO_SCOPE_BRANCH;
+		w[i].scope =
+		    str_is(json_get_str(m, "scope"), "global") ? MACRO_SCOPE_GLOBAL : MACRO_SCOPE_BRANCH;
 		w[i].key = json_get_str(m, "key");
 		w[i].value.json = json_get(m, "value");
 	}
@@ -406,8 +417,13 @@ run_st(struct ctx *c, const struct json *file, const struct json *case_, struct 
 	const struct json *context = json_get(case_, "context"), *expect = json_get(case_, "expect");
 	const struct json *vars = json_get(context, "variables"), *card = json_get(context, "card");
 	struct json *ordinary = json_object(c->a), *after;
-	struct macro_inputs in = { .run_kind = "respond", .model = STR("model-x"), .max_context = 8192, .max_response = 512,
-		.max_prompt = 4096, .default_system_prompt = STR("SYS"), .preset_main = STR("SYS") };
+	struct macro_inputs in = { .run_kind = "respond",
+		.model = STR("model-x"),
+		.max_context = 8192,
+		.max_response = 512,
+		.max_prompt = 4096,
+		.default_system_prompt = STR("SYS"),
+		.preset_main = STR("SYS") };
 	struct str text, chat_id = json_get_str(context, "chat_id"), group = json_get_str(context, "group");
 	const struct macro_result *r;
 	struct macro_run *run;
@@ -421,7 +437,9 @@ run_st(struct ctx *c, const struct json *file, const struct json *case_, struct 
 	s.env.now = clock_of(context, "2024-02-09T15:04:05Z");
 	if (json_get_str(context, "tz").p)
 		s.env.zone = tm_zone_load(c->a, json_get_str(context, "tz"));
-	s.layers = (struct macro_layers){ .branch = json_get(vars, "local"), .global = json_get(vars, "global"), .ordinary = ordinary };
+	s.layers = (struct macro_layers){
+		.branch = json_get(vars, "local"), .global = json_get(vars, "global"), .ordinary = ordinary
+	};
 	scene_card(c, &s, card);
 	s.members[0].field[MF_CHAR].text = json_get_str(context, "char");
 	in.user = json_get_str(context, "user");
@@ -436,14 +454,18 @@ run_st(struct ctx *c, const struct json *file, const struct json *case_, struct 
 	s.env.outlet = outlet;
 	s.env.outlet_ctx = json_get(context, "outlets");
 	run = macro_run_new(c->a, &s.env);
-	text = macro_eval(run, &(struct macro_piece){ .original = json_get_str(context, "original"),
-	                           .tpl = macro_compile(c->a, json_get_str(case_, "template"), MACRO_SILLYTAVERN) });
+	text = macro_eval(
+	    run, &(struct macro_piece){ .original = json_get_str(context, "original"),
+		     .tpl = macro_compile(c->a, json_get_str(case_, "template"), MACRO_SILLYTAVERN) });
 	r = macro_run_result(run);
 	v = check_text(why, expect, text);
 	after = json_object(c->a);
-	json_set(after, "local", json_get(vars, "local") ? json_copy(c->a, json_get(vars, "local")) : json_object(c->a));
-	json_set(after, "global", json_get(vars, "global") ? json_copy(c->a, json_get(vars, "global")) : json_object(c->a));
-	macro_writes_apply(c->a, r->writes.v, r->writes.n, json_get(after, "local"), json_get(after, "global"));
+	json_set(after, "local",
+	    json_get(vars, "local") ? json_copy(c->a, json_get(vars, "local")) : json_object(c->a));
+	json_set(after, "global",
+	    json_get(vars, "global") ? json_copy(c->a, json_get(vars, "global")) : json_object(c->a));
+	macro_writes_apply(
+	    c->a, r->writes.v, r->writes.n, json_get(after, "local"), json_get(after, "global"));
 	v |= check_member(why, expect, "variables_after", after);
 	return v ? VECTOR_FAIL : VECTOR_PASS;
 }

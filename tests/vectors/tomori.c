@@ -58,7 +58,8 @@ run_audit(struct ctx *c, const struct json *k, struct sb *why)
 static int
 run_case(struct ctx *c, const struct json *file, const struct json *k, struct sb *why)
 {
-	const struct json *input = json_get(k, "input"), *nodes = json_get(input, "nodes"), *expect = json_get(k, "expect");
+	const struct json *input = json_get(k, "input"), *nodes = json_get(input, "nodes"),
+			  *expect = json_get(k, "expect");
 	struct macro_tomori_node *n = arena_array(c->a, struct macro_tomori_node, json_len(nodes) + 1);
 	struct json *texts = json_array(c->a);
 	bool description = false, personality = false;

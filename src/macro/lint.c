@@ -1,0 +1,184 @@
+/*
+ * lint: what a text's author would want to be told before anybody sees the prompt. Reads the compiled
+ * template only; nothing is evaluated.
+ */
+#include "macro/catalogue.h"
+#include "macro/macro_private.h"
+
+#define LINTS_MAX 1000
+
+// clang-format off
+static const char *const names[MACRO_LINT__COUNT] = {
+	[MACRO_LINT_DIALECT] = "macro_dialect_differs",
+	[MACRO_LINT_UNKNOWN] = "macro_unknown",
+	[MACRO_LINT_WRITE_IN_BRANCH] = "macro_write_in_branch",
+	[MACRO_LINT_TIME_BEFORE_HISTORY] = "macro_time_before_history",
+	[MACRO_LINT_DECISION_BEFORE_HISTORY] = "macro_decision_before_history",
+	[MACRO_LINT_SYNTAX] = "macro_syntax",
+};
+// clang-format on
+
+const char *
+macro_lint_name(enum macro_lint_code c)
+{
+	return names[c];
+}
+
+struct lint {
+	struct arena *a;
+	const struct macro_template *t;
+	const struct macro_lint_options *o;
+	struct macro_lints *out;
+	uint32_t at, line, column; /* place of the last finding */
+	uint32_t block_end;        /* node up to which a block is open */
+};
+
+static void
+add(struct lint *l, enum macro_lint_code code, uint32_t s, uint32_t e, const char *message)
+{
+	struct str given = l->t->given;
+	struct macro_lint x = { .code = code, .message = message, .raw = str_sub(l->t->src, s, e) };
+	uint32_t at = prep_given(l->t, s);
+
+	if (l->out->v.n >= LINTS_MAX)
+		return;
+	if (at < l->at || !l->line) {
+		l->at = 0;
+		l->line = l->column = 1;
+	}
+	for (; l->at < at && l->at < given.n; l->at++) {
+		l->column += ((unsigned char)given.p[l->at] & 0xc0) != 0x80;
+		if (given.p[l->at] == '\n') {
+			l->line++;
+			l->column = 1;
+		}
+	}
+	x.line = l->line;
+	x.column = l->column;
+	vec_push(l->a, &l->out->v, x);
+}
+
+static bool
+known(const struct lint *l, struct str name)
+{
+	return (l->o->known && l->o->known(l->o->ctx, name)) ||
+	       (l->t->dialect == MACRO_TOMORIBOT && str_is(name, "trim"));
+}
+
+/* What a condition means elsewhere. */
+static void
+lint_condition(struct lint *l, const struct node *n)
+{
+	const struct header *h = &l->t->headers[n->arg];
+	const struct cond *c = h->root ? &l->t->conds[h->root - 1] : NULL;
+	const struct operand *o = c && c->kind == C_TRUTH ? &l->t->operands[c->l] : NULL;
+
+	if (h->error)
+		add(l, MACRO_LINT_SYNTAX, n->start, n->end,
+		    "the condition cannot be read: the block stays as written, or is left out");
+	else if (n->dialect == MACRO_TAVERNHEADLESS && c && c->kind != C_TRUTH && c->kind != C_FALSE)
+		add(l, MACRO_LINT_DIALECT, n->start, n->end,
+		    "in the sillytavern dialect a condition has no operators: this would be one text, so "
+		    "always true");
+	else if (n->dialect == MACRO_MARINARA && o && o->kind == OP_WORD && !o->plain_number &&
+		 !keyword_find(o->text))
+		add(l, MACRO_LINT_DIALECT, n->start, n->end,
+		    "a word that nothing knows is true in the marinara dialect and false in the tomoribot "
+		    "dialect");
+	else if (n->dialect == MACRO_TAVERNHEADLESS && o && o->kind == OP_WORD && !known(l, o->text))
+		add(l, MACRO_LINT_DIALECT, n->start, n->end,
+		    "a bare word that nothing knows is its own text, so true: use {{getvar::name}}");
+}
+
+static void
+lint_block(struct lint *l, uint32_t i)
+{
+	const struct node *n = &l->t->nodes[i];
+
+	if (n->flags & NF_ELSEIF)
+		add(l, MACRO_LINT_SYNTAX, n->start, n->end,
+		    n->dialect == MACRO_TOMORIBOT
+			? "the block is not well formed and left out"
+			: "{{else if}} belongs to the marinara dialect: the block stays as written");
+	if (!n->close)
+		add(l, MACRO_LINT_SYNTAX, n->start, n->end, "the block has no closing tag");
+	lint_condition(l, n);
+	if (n->close > l->block_end)
+		l->block_end = n->close;
+}
+
+static void
+lint_macro(struct lint *l, uint32_t i)
+{
+	const struct node *n = &l->t->nodes[i];
+	const struct row *r = row_get(n->row);
+
+	if (n->argc < r->min || n->argc > r->max)
+		add(l, MACRO_LINT_SYNTAX, n->start, n->end,
+		    "the macro does not take this number of arguments: it stays as written");
+	if (r->flags & ROW_WRITE && i < l->block_end)
+		add(l, MACRO_LINT_WRITE_IN_BRANCH, n->start, n->end,
+		    "this write runs only when its branch is taken");
+	if (r->flags & ROW_TIME && l->o->before_history)
+		add(l, MACRO_LINT_TIME_BEFORE_HISTORY, n->start, n->end,
+		    "a clock before the history changes the start of the prompt, which then cannot be reused "
+		    "from the provider's cache");
+}
+
+static void
+lint_node(struct lint *l, uint32_t i)
+{
+	const struct node *n = &l->t->nodes[i];
+	struct str name = l->t->n_names ? l->t->names[n->name].s : STR("");
+
+	switch (n->type) {
+	case N_OPEN:
+		lint_block(l, i);
+		break;
+	case N_MACRO:
+		lint_macro(l, i);
+		break;
+	case N_NAME:
+		if (!known(l, name))
+			add(l, MACRO_LINT_UNKNOWN, n->start, n->end,
+			    "no macro has this name: it stays as written unless a variable has it");
+		break;
+	case N_BUILT:
+		if (name.n && (name.p[0] == '.' || name.p[0] == '$'))
+			add(l, MACRO_LINT_DIALECT, n->start, n->end,
+			    "an operator of the sillytavern dialect: in this one it stays as written");
+		else
+			add(l, MACRO_LINT_SYNTAX, n->start, n->end,
+			    "a name cannot be made from another macro");
+		break;
+	case N_SHORT:
+		if (i < l->block_end)
+			add(l, MACRO_LINT_WRITE_IN_BRANCH, n->start, n->end,
+			    "a write here runs only when its branch is taken");
+		break;
+	case N_STRAY:
+		add(l, MACRO_LINT_SYNTAX, n->start, n->end, "nothing is open that this tag could close");
+		break;
+	case N_REST:
+		add(l, MACRO_LINT_SYNTAX, n->start, n->end,
+		    "the block has no closing tag: the text from here on stays as written");
+		break;
+	default:
+		break;
+	}
+}
+
+void
+macro_lint(struct arena *a, const struct macro_template *t, const struct macro_lint_options *o,
+    struct macro_lints *out)
+{
+	struct lint l = { .a = a, .t = t, .o = o, .out = out };
+
+	for (uint32_t i = 0; i < t->n_nodes; i++)
+		lint_node(&l, i);
+	for (uint32_t i = 0; o->before_history && i < t->n_operands; i++)
+		if (t->operands[i].kind == OP_DECISION || t->operands[i].kind == OP_CHOICE)
+			add(&l, MACRO_LINT_DECISION_BEFORE_HISTORY, t->operands[i].s, t->operands[i].e,
+			    "a decision before the history changes the start of the prompt whenever its "
+			    "answer does");
+}

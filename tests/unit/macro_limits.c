@@ -1,0 +1,322 @@
+/*
+ * Every limit of the macro engine from both sides; input that is made to hurt: it is handled in linear time
+ * and bounded memory, and comes back as it was.
+ */
+#include "macro_scene.h"
+
+#include <time.h>
+
+static struct arena *a;
+
+static int
+setup(void **state)
+{
+	(void)state;
+	a = arena_create("test", 0);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	arena_destroy(&a);
+	return 0;
+}
+
+/* One limit: the text at the limit, and one less. */
+struct edge {
+	const char *text, *within, *beyond;
+	unsigned depth, steps, writes;
+	size_t length;
+	enum macro_code code;
+};
+
+// clang-format off
+static const struct edge edges[] = {
+	/* steps: the list and each macro */
+	{ "{{user}}{{char}}", "AliceBob", "Alice{{char}}", 9, 3, 9, 999, MACRO_W_STEPS },
+	{ "{{getvar::a}}|{{getvar::n}}", "1|5", "1|{{getvar::n}}", 9, 5, 9, 999, MACRO_W_STEPS },
+	{ "{{setvar::x::{{user}}}}{{getvar::x}}", "Alice", "{{getvar::x}}", 9, 7, 9, 999, MACRO_W_STEPS },
+	{ "{{if {{flag}}}}{{user}}{{/if}}", "Alice", "{{user}}", 9, 5, 9, 999, MACRO_W_STEPS },
+	{ "{{if {{flag}}}}y{{/if}}", "y", "y", 9, 4, 9, 999, MACRO_W_STEPS },
+	{ "{{user}}{{if {{flag}}}}y{{else}}n{{/if}}", "Alicey", "Alice{{if {{flag}}}}y{{else}}n{{/if}}", 9, 5, 9, 999, MACRO_W__COUNT },
+	/* depth: arguments, operands, branches */
+	{ "{{getvar::a}}", "1", "{{getvar::a}}", 1, 99, 9, 999, MACRO_W_DEPTH },
+	{ "{{reverse::{{reverse::{{user}}}}}}", "Alice", "}}}}resu{{::esrever{{", 2, 99, 9, 999, MACRO_W_DEPTH },
+	{ "{{if {{flag}}}}y{{/if}}", "y", "{{if {{flag}}}}y{{/if}}", 1, 99, 9, 999, MACRO_W_DEPTH },
+	{ "{{if 1}}{{if 1}}{{user}}{{/if}}{{/if}}", "Alice", "{{user}}", 2, 99, 9, 999, MACRO_W_DEPTH },
+	/* inserted length, in UTF-16 units, of one text */
+	{ "{{big}}", "0123456789", "{{big}}", 9, 99, 9, 10, MACRO_W_LENGTH },
+	{ "xxxxxxxxxxxxxxx{{wide}}", "xxxxxxxxxxxxxxx一二三四五", "xxxxxxxxxxxxxxx{{wide}}", 9, 99, 9, 5, MACRO_W_LENGTH },
+	{ "{{setvar::x::{{big}}}}{{big}}", "0123456789", "{{setvar::x::{{big}}}}{{big}}", 9, 99, 9, 10, MACRO_W_LENGTH },
+	{ "{{newline::4}}|", "\n\n\n\n|", "{{newline::4}}|", 9, 99, 9, 4, MACRO_W_LENGTH },
+	/* writes */
+	{ "{{setvar::x::1}}{{incvar::x}}", "2", "", 9, 99, 2, 999, MACRO_W_WRITES },
+};
+// clang-format on
+
+static void
+set_limits(struct scene *s, const struct edge *e, bool less)
+{
+	unsigned one = less ? 1 : 0;
+
+	s->env.limits.depth = e->depth - (less && e->code == MACRO_W_DEPTH ? one : 0);
+	s->env.limits.steps = e->steps - (less && (e->code == MACRO_W_STEPS || e->code == MACRO_W__COUNT)
+						 ? (e->code == MACRO_W__COUNT ? 2 : 1)
+						 : 0);
+	s->env.limits.length = e->length - (less && e->code == MACRO_W_LENGTH ? one : 0);
+	s->env.limits.writes = e->writes - (less && e->code == MACRO_W_WRITES ? one : 0);
+}
+
+static void
+test_edges(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
+		const struct edge *e = &edges[i];
+		enum macro_code code = e->code == MACRO_W__COUNT ? MACRO_W_STEPS : e->code;
+		struct scene s;
+
+		scene_init(&s, a);
+		set_limits(&s, e, false);
+		assert_text(scene_eval(&s, str_c(e->text), MACRO_AUTO), e->within);
+		assert_int_equal(scene_count(&s, code), 0);
+		set_limits(&s, e, true);
+		assert_text(scene_eval(&s, str_c(e->text), MACRO_AUTO), e->beyond);
+		assert_int_equal(scene_count(&s, code), 1);
+	}
+}
+
+/* At most so many warnings of one code; later ones raise the count of the last. */
+static void
+test_warnings(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_init(&s, a);
+	s.env.limits.warnings = 3;
+	scene_eval(&s, STR("{{q1}}{{q2}}{{q3}}"), MACRO_AUTO);
+	assert_int_equal(s.res->warnings.n, 3);
+	assert_int_equal(s.res->warnings.v[2].count, 1);
+	scene_eval(&s, STR("{{q1}}\n {{q2}}{{q3}}{{q4}}{{q5}}{{/if}}"), MACRO_AUTO);
+	assert_int_equal(s.res->warnings.n, 4);
+	assert_int_equal(s.res->warnings.v[2].count, 3);
+	assert_int_equal(s.res->warnings.v[1].line, 2);
+	assert_int_equal(s.res->warnings.v[1].column, 2);
+	s.env.limits.warnings = 0;
+	scene_eval(&s, STR("{{q1}}"), MACRO_AUTO);
+	assert_int_equal(s.res->warnings.n, 0);
+}
+
+static void
+test_dice(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_init(&s, a);
+	assert_true(scene_eval(&s, STR("{{roll::1000d1}}"), MACRO_AUTO).n == 4);
+	assert_text(scene_eval(&s, STR("[{{roll::1001d1}}]"), MACRO_AUTO), "[]");
+	assert_true(scene_eval(&s, STR("{{roll::1d1000000}}"), MACRO_AUTO).n > 0);
+	assert_text(scene_eval(&s, STR("[{{roll::1d1000001}}]"), MACRO_AUTO), "[]");
+	assert_text(scene_eval(&s, STR("[{{roll 2422343d23565}}]"), MACRO_AUTO), "[]");
+}
+
+/* Parentheses: 64 deep are read, more keep the block raw. */
+static void
+test_parens(void **state)
+{
+	struct sb in = sb_new(a), out = sb_new(a);
+	struct scene s;
+
+	(void)state;
+	scene_init(&s, a);
+	sb_addf(&in, "{{if %.*s1 and 1%.*s}}y{{/if}}", STR_ARG(repeated(a, "(", 64)),
+	    STR_ARG(repeated(a, ")", 64)));
+	assert_text(scene_eval(&s, sb_str(&in), MACRO_AUTO), "y");
+	sb_addf(&out, "{{if %.*s1 and 1%.*s}}y{{/if}}", STR_ARG(repeated(a, "(", 65)),
+	    STR_ARG(repeated(a, ")", 65)));
+	assert_true(str_eq(scene_eval(&s, sb_str(&out), MACRO_AUTO), sb_str(&out)));
+	assert_int_equal(scene_count(&s, MACRO_W_DEPTH), 1);
+}
+
+/* tomoribot: 32 blocks at once. */
+static void
+test_tomori_depth(void **state)
+{
+	struct scene s;
+	struct sb in = sb_new(a);
+
+	(void)state;
+	scene_init(&s, a);
+	s.member.field[MF_DESCRIPTION].text = STR("x");
+	sb_add(&in, repeated(a, "{{#if description}}", 32));
+	sb_adds(&in, "core");
+	sb_add(&in, repeated(a, "{{/if}}", 32));
+	assert_text(scene_eval(&s, sb_str(&in), MACRO_TOMORIBOT), "core");
+	sb_adds(&in, "{{#if description}}y{{/if}}");
+	assert_text(scene_eval(&s, sb_str(&in), MACRO_TOMORIBOT), "corey");
+	assert_int_equal(scene_count(&s, MACRO_W_COND_DEEP), 0);
+	scene_eval(&s, repeated(a, "{{#if description}}", 33), MACRO_TOMORIBOT);
+	assert_int_equal(scene_count(&s, MACRO_W_COND_DEEP), 1);
+}
+
+/* Decision budget: the statements above it are dropped, in order of priority. */
+static void
+test_decisions(void **state)
+{
+	struct macro_statements in = { 0 }, ask = { 0 }, dropped = { 0 };
+	struct sb sb = sb_new(a);
+
+	(void)state;
+	for (int i = 0; i < 33; i++)
+		sb_addf(&sb, "{{#if decision:\"s%d\"}}x{{/if}}", i);
+	macro_statements_collect(a, macro_compile(a, sb_str(&sb), MACRO_MARINARA), &in);
+	assert_int_equal(in.v.n, 33);
+	macro_statements_plan(a, &in, 33, &ask, &dropped);
+	assert_int_equal(dropped.v.n, 0);
+	ask.v.n = 0;
+	macro_statements_plan(a, &in, MACRO_DECISION_LIMIT, &ask, &dropped);
+	assert_int_equal(ask.v.n, 32);
+	assert_int_equal(dropped.v.n, 1);
+	assert_text(dropped.v.v[0].text, "s32");
+}
+
+/* ---- input that is made to hurt ---- */
+
+struct hostile {
+	const char *what, *piece, *tail;
+	size_t n;
+};
+
+// clang-format off
+static const struct hostile hostile[] = {
+	{ "unclosed openers", "{{", "", 500000 },
+	{ "nested openers", "{{a", "x", 100000 },
+	{ "closers", "}}", "", 500000 },
+	{ "unclosed blocks", "{{if x}}", "", 100000 },
+	{ "stray closers", "{{/if}}", "", 100000 },
+	{ "else", "{{else}}", "", 100000 },
+	{ "parentheses", "(", "", 200000 },
+	{ "a condition of parentheses", "{{if (((((((((( ", "}}y{{/if}}", 20000 },
+	{ "quotes", "{{if \"", "}}y{{/if}}", 50000 },
+	{ "brackets", "{{.a['", "']}}", 50000 },
+	{ "brackets of both kinds", "{{.a[\"['", "']}}", 50000 },
+	{ "separators", "{{a::", "}}", 50000 },
+	{ "colons", "::::::::::", "}}", 100000 },
+	{ "markers", "<USER><GROUP><", "", 50000 },
+	{ "braces", "{{{", "}}}", 100000 },
+	{ "comments", "{{//", "", 100000 },
+	{ "group lines", "[\n{{char}}\n", "]\n", 50000 },
+	{ "typographic quotes", "{{#if “", "”}}x{{/if}}", 30000 },
+	{ "decisions", "{{#if decision:\"a\" until:\"", "\"}}x{{/if}}", 30000 },
+	{ "nots", "not ", "}}", 200000 },
+	{ "a condition of nots", "{{if not not ", "1}}y{{/if}}", 50000 },
+	{ "wide characters", "\xe2\x82\xac{{\xe3\x80\x80", "", 100000 },
+	{ "broken characters", "\xe2\x82{{\xff\xc2", "}}", 100000 },
+	{ "tool blocks", "{{if tool:x}}{{else}}", "", 50000 },
+};
+// clang-format on
+
+static void
+test_hostile(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++)
+		for (enum macro_dialect d = MACRO_AUTO; d < MACRO_DIALECT__COUNT; d++) {
+			struct arena *own = arena_create("hostile", 0);
+			struct sb sb = sb_new(own);
+			clock_t start = clock();
+			struct scene s;
+
+			sb_add(&sb, repeated(own, hostile[i].piece, hostile[i].n));
+			sb_add(&sb, repeated(own, hostile[i].tail, hostile[i].n));
+			scene_init(&s, own);
+			s.env.trace = false;
+			scene_eval(&s, sb_str(&sb), d);
+			if (arena_bytes(own) > 300u << 20 || clock() - start > 5 * CLOCKS_PER_SEC)
+				fail_msg("%s in dialect %s: %zu MiB, %lld ms", hostile[i].what,
+				    macro_dialect_name(d), arena_bytes(own) >> 20,
+				    (long long)(clock() - start) * 1000 / CLOCKS_PER_SEC);
+			arena_destroy(&own);
+		}
+}
+
+/* Closed as well as open: 100,000 macros in each other. */
+static void
+test_nested(void **state)
+{
+	struct arena *own = arena_create("nested", 0);
+	struct sb sb = sb_new(own);
+	struct scene s;
+
+	(void)state;
+	sb_add(&sb, repeated(own, "{{reverse::", 100000));
+	sb_add(&sb, repeated(own, "}}", 100000));
+	scene_init(&s, own);
+	s.env.trace = false;
+	assert_true(str_eq(scene_eval(&s, sb_str(&sb), MACRO_AUTO), sb_str(&sb)) || s.res->warnings.n > 0);
+	arena_destroy(&own);
+}
+
+static void
+test_big_key(void **state)
+{
+	struct arena *own = arena_create("key", 0);
+	struct sb sb = sb_new(own);
+	struct scene s;
+
+	(void)state;
+	scene_init(&s, own);
+	sb_adds(&sb, "{{setvar::");
+	sb_add(&sb, repeated(own, "k", 1 << 20));
+	sb_adds(&sb, "::v}}{{getvar::");
+	sb_add(&sb, repeated(own, "k", 1 << 20));
+	sb_adds(&sb, "}}");
+	assert_text(scene_eval(&s, sb_str(&sb), MACRO_AUTO), "v");
+	arena_destroy(&own);
+}
+
+/* Every prefix of a valid template. */
+static void
+test_prefixes(void **state)
+{
+	static const char text[] =
+	    "<USER> {{setvar::x['a b']::{{user}}}}{{if ({{getvar::x}} == \"A\\\"\" and not .mood) or 1 < "
+	    "2}}a{{// c}}"
+	    "{{else}}b{{random::a,b}}{{/if}}{{#if char is “Bob” || 'x' && decision:\"y\" sticky:2 "
+	    "until:\"z\":or}}\n"
+	    "c\n{{else if var:q}}d{{/if}}{{.x += 1}}{{datetimeformat YYYY [x]}}{{trim}}\n";
+
+	(void)state;
+	for (enum macro_dialect d = MACRO_AUTO; d < MACRO_DIALECT__COUNT; d++)
+		for (size_t n = 0; n < sizeof(text); n++) {
+			struct arena *own = arena_create("prefix", 0);
+			struct scene s;
+
+			scene_init(&s, own);
+			scene_eval(&s, (struct str){ text, n }, d);
+			arena_destroy(&own);
+		}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_edges, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_warnings, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_dice, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parens, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tomori_depth, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_decisions, setup, teardown),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_big_key),
+		cmocka_unit_test(test_prefixes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
