@@ -1,5 +1,7 @@
 #include "api/assets.h"
 
+#include "card/card.h"
+
 int
 asset_answer(struct request *r, const struct asset_route *k, struct str id, struct sb *out)
 {
@@ -8,6 +10,18 @@ asset_answer(struct request *r, const struct asset_route *k, struct str id, stru
 	sb_truncate(out, 0);
 	rc = resource_get(r->ctx, k->res, id, out);
 	return rc == 0 ? rest_not_found(r, k->res) : rc < 0 ? -1 : 0;
+}
+
+struct str
+asset_picture(struct arena *a, struct str stored, const char *mime)
+{
+	struct import_file file = { .bytes = stored, .fallback_name = STR("card") };
+	struct import_error err;
+	struct card card;
+
+	if (mime == NULL || strcmp(mime, ASSET_ARCHIVE) != 0)
+		return stored;
+	return card_read(a, &file, &card, &err) < 0 ? STR_NULL : card.picture;
 }
 
 int

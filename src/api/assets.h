@@ -28,6 +28,10 @@ struct asset_write {
 	struct sb out;
 };
 
+#define ASSET_ARCHIVE "application/zip" /* stored type of a card that came as a CHARX */
+
+/* The picture of a stored file: itself, or the icon of an archive; absent if it has none. */
+struct str asset_picture(struct arena *a, struct str stored, const char *mime);
 /* All inside db_tx. The asset as its resource prints it; 0 or -1. */
 int asset_answer(struct request *r, const struct asset_route *k, struct str id, struct sb *out);
 /*

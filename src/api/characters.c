@@ -317,6 +317,9 @@ character_avatar(struct request *r)
 
 	if (rest_tx(r, DB_READ, picture_work, &p) < 0)
 		return -1;
+	p.bytes = asset_picture(r->ctx->a, p.bytes, p.mime);
+	if (!p.bytes.p)
+		return fail(r->ctx, ERR_NOT_FOUND, "not_found", "character has no picture");
 	type = card_picture_type(p.bytes);
 	reply_header(r, "x-content-type-options", "nosniff");
 	reply_header(r, "content-security-policy", "default-src 'none'; sandbox");

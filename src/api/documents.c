@@ -164,13 +164,48 @@ create_work(struct request *r, void *arg)
 	return asset_create(r->ctx, w->kind->asset, w->name, "sillytavern", &content, &w->asset);
 }
 
+/* `data` of a JSON body; a text is the text of a file. */
 static int
 read_file(struct request *r, struct save_work *w, struct str fallback)
 {
 	struct import_error err = { .offset = -1 };
-	struct str raw = json_raw(r->body, "data");
+	const struct json *data = json_get(r->in, "data");
+	struct import_file file = { .bytes = json_str(data), .fallback_name = fallback };
+	struct document_source src = { .file = json_type(data) == JSON_STRING ? &file : NULL, .doc = data, .text = json_raw(r->body, "data"),
+		.fallback_name = fallback };
 
-	if (w->kind->read(r->ctx->a, json_get(r->in, "data"), raw, fallback, &w->file, &err) < 0)
+	if (w->kind->read(r->ctx->a, &src, &w->file, &err) < 0)
+		return import_refuse(r->ctx, asset_kinds[w->kind->asset].label, &err);
+	return 0;
+}
+
+int
+import_upload(struct request *r, const struct field *form, struct import_file *file_out, struct json **fields_out)
+{
+	struct upload up;
+
+	if (req_upload(r, &up) < 0 || field_take(r->ctx, form, up.fields, FIELD_QUERY, fields_out, NULL) < 0)
+		return -1;
+	*file_out = (struct import_file){ .bytes = up.bytes, .media_type = up.media_type, .file_name = up.file_name,
+		.fallback_name = up.file_name.p ? import_stem(up.file_name) : STR_NULL };
+	return 0;
+}
+
+static int
+read_upload(struct request *r, struct save_work *w, struct str *given)
+{
+	static const struct field form[] = { { "name", FT_STRING }, FIELD_END };
+	struct import_error err = { .offset = -1 };
+	struct import_file file;
+	struct document_source src = { .file = &file };
+	struct json *fields;
+
+	if (import_upload(r, form, &file, &fields) < 0)
+		return -1;
+	*given = json_get_str(fields, "name");
+	if (given->n > 0)
+		file.fallback_name = *given;
+	if (w->kind->read(r->ctx->a, &src, &w->file, &err) < 0)
 		return import_refuse(r->ctx, asset_kinds[w->kind->asset].label, &err);
 	return 0;
 }
@@ -182,7 +217,7 @@ documents_import(struct request *r)
 	struct sb out = sb_new(r->ctx->a);
 	struct str given = json_get_str(r->in, "name");
 
-	if (read_file(r, &w, given) < 0)
+	if ((r->in ? read_file(r, &w, given) : read_upload(r, &w, &given)) < 0)
 		return -1;
 	w.name = given.n > 0 ? given : w.file.name.n > 0 ? w.file.name : str_c(w.kind->placeholder);
 	if (rest_tx(r, DB_WRITE, create_work, &w) < 0)

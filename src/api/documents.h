@@ -19,13 +19,20 @@ struct document_file {
 	struct json *extra;          /* further members of the import answer, or NULL */
 };
 
+/* What a file is read from: its bytes, or a document that came inside a body. */
+struct document_source {
+	const struct import_file *file; /* NULL = the members below */
+	const struct json *doc;
+	struct str text;             /* source bytes of doc */
+	struct str fallback_name;
+};
+
 struct document_kind {
 	enum asset_kind asset;
 	struct resource res;         /* of the list */
 	const struct field *answer;  /* with `data` */
-	/* Reads a parsed file; -1 with *err. `text` = its source bytes. */
-	int (*read)(struct arena *a, const struct json *doc, struct str text, struct str fallback_name, struct document_file *out,
-	    struct import_error *err);
+	/* Reads a file; -1 with *err. */
+	int (*read)(struct arena *a, const struct document_source *src, struct document_file *out, struct import_error *err);
 	/* The stored document as the wire's `data`; NULL = as stored. */
 	struct str (*data)(struct arena *a, struct str doc);
 	/* The stored document as a file for export; NULL = as stored. */
@@ -52,7 +59,7 @@ extern const struct field document_guard_query[];
 int documents_get(struct request *r);     /* GET /x/{id} */
 int documents_put(struct request *r);     /* PUT /x/{id}: body name, data, guards */
 int documents_delete(struct request *r);  /* DELETE /x/{id}?expected_version= */
-int documents_import(struct request *r);  /* POST /import/x: body name?, data */
+int documents_import(struct request *r);  /* POST /import/x: body name?, data; or the file itself, or a form */
 int documents_export(struct request *r);  /* GET /export/x/{id} */
 
 /* The head and its document, in a transaction of its own. 0, or -1 (not found). */
@@ -77,6 +84,11 @@ int document_edit_tx(struct request *r, void *edit); /* for rest_tx, DB_WRITE */
 struct asset_guard guard_of(const struct json *in);
 /* Records an import's error as the envelope's 400 import_parse_error (or 413). Returns -1. */
 int import_refuse(struct ctx *c, const char *what, const struct import_error *err);
+/*
+ * The file of an import that is no JSON body, and the fields of its form by their table. 0, or -1. The name to fall back
+ * on is that of the file.
+ */
+int import_upload(struct request *r, const struct field *form, struct import_file *file_out, struct json **fields_out);
 /* A file name for content-disposition. */
 const char *file_name(struct arena *a, const char *name, const char *suffix);
 

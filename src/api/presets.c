@@ -9,11 +9,11 @@
 #include "card/preset_file.h"
 
 static int
-read_preset(struct arena *a, const struct json *doc, struct str text, struct str fallback, struct document_file *out, struct import_error *err)
+read_preset(struct arena *a, const struct document_source *src, struct document_file *out, struct import_error *err)
 {
 	struct preset_file f = { 0 };
 
-	if (preset_file_read_json(a, doc, text, fallback, &f, err) < 0)
+	if ((src->file ? preset_file_read(a, src->file, &f, err) : preset_file_read_json(a, src->doc, src->text, src->fallback_name, &f, err)) < 0)
 		return -1;
 	*out = (struct document_file){ .name = f.name, .doc = json_text(a, f.doc), .raw = f.raw, .receipt = receipt_json(a, &f.receipt) };
 	return 0;

@@ -5,11 +5,11 @@
 #include "card/regex_file.h"
 
 static int
-read_regex(struct arena *a, const struct json *doc, struct str text, struct str fallback, struct document_file *out, struct import_error *err)
+read_regex(struct arena *a, const struct document_source *src, struct document_file *out, struct import_error *err)
 {
 	struct regex_file f = { 0 };
 
-	if (regex_file_read_json(a, doc, text, fallback, &f, err) < 0)
+	if ((src->file ? regex_file_read(a, src->file, &f, err) : regex_file_read_json(a, src->doc, src->text, src->fallback_name, &f, err)) < 0)
 		return -1;
 	*out = (struct document_file){ .name = f.name, .doc = json_text(a, f.scripts), .raw = f.raw, .receipt = receipt_json(a, &f.receipt) };
 	out->extra = json_object(a);

@@ -93,14 +93,12 @@ patch_work(struct request *r, void *arg)
 	struct asset_write *w = arg;
 	struct str id = req_param(r, "id"), status = json_get_str(r->in, "status");
 	struct asset_guard guard = { -1, json_get_int(r->in, "expected_revision", -1), -1 };
-	int rc = 1;
+	int rc = asset_hold(r->ctx, ASSET_USER, id, guard);
 
-	if (w->content.doc.p) {
-		rc = asset_save(r->ctx, ASSET_USER, id, guard, w->name, &w->content, &w->asset);
-		guard.revision = -1; /* it has been compared */
-	}
-	if (rc > 0 && (status.p || guard.revision >= 0))
-		rc = asset_status(r, &users, id, status.p ? status : STR("active"), guard.revision, NULL);
+	if (rc > 0 && w->content.doc.p)
+		rc = asset_save(r->ctx, ASSET_USER, id, ASSET_NO_GUARD, w->name, &w->content, &w->asset);
+	if (rc > 0 && status.p)
+		rc = asset_status(r, &users, id, status, -1, NULL);
 	if (rc <= 0)
 		return rc < 0 ? -1 : rest_not_found(r, &res_user);
 	return asset_answer(r, &users, id, &w->out);

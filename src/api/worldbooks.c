@@ -5,11 +5,11 @@
 #include "card/lore_file.h"
 
 static int
-read_book(struct arena *a, const struct json *doc, struct str text, struct str fallback, struct document_file *out, struct import_error *err)
+read_book(struct arena *a, const struct document_source *src, struct document_file *out, struct import_error *err)
 {
 	struct lore_file f = { 0 };
 
-	if (lore_file_read_json(a, doc, text, fallback, &f, err) < 0)
+	if ((src->file ? lore_file_read(a, src->file, &f, err) : lore_file_read_json(a, src->doc, src->text, src->fallback_name, &f, err)) < 0)
 		return -1;
 	*out = (struct document_file){ .name = f.name, .doc = json_text(a, f.doc), .raw = f.raw, .receipt = receipt_json(a, &f.receipt) };
 	return 0;

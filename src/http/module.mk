@@ -3,7 +3,8 @@ libhttp_a_SOURCES = \
 	src/http/events.c src/http/exchange.h src/http/fcgi_in.c src/http/fcgi_in.h \
 	src/http/fcgi_out.c src/http/fcgi_out.h src/http/openapi.c src/http/reply.c src/http/request.c \
 	src/http/request.h src/http/route.h src/http/router.c src/http/router.h \
-	src/http/serve.c src/http/server.c src/http/server.h src/http/sse.c src/http/sse.h
+	src/http/serve.c src/http/server.c src/http/server.h src/http/sse.c src/http/sse.h \
+	src/http/upload.c
 EXTRA_DIST += src/http/README.md
 HTTP_LIBS = libhttp.a $(STREAM_LIBS) $(FCGI_LIBS)
 

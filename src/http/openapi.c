@@ -84,14 +84,14 @@ add_body(struct arena *a, const struct route *r, struct json *op)
 	body = json_set_object(op, "requestBody");
 	json_set_bool(body, "required", needs_body(r));
 	content = json_set_object(body, "content");
-	media = json_set_object(content, r->body != NULL ? JSON_TYPE : "*/*");
 	if (r->body != NULL) {
+		media = json_set_object(content, JSON_TYPE);
 		json_set(media, "schema", field_schema(a, r->body, r->body_mode));
-	} else {
-		struct json *schema = json_set_object(media, "schema");
-
-		json_set_c(schema, "type", "string");
-		json_set_c(schema, "format", "binary");
+	}
+	if (r->flags & ROUTE_BODY_BYTES) {
+		media = json_set_object(json_set_object(content, "*/*"), "schema");
+		json_set_c(media, "type", "string");
+		json_set_c(media, "format", "binary");
 	}
 }
 

@@ -35,6 +35,15 @@ struct str req_query(
 int64_t req_query_int(const struct request *r, const char *name, int64_t dflt);
 bool req_query_bool(const struct request *r, const char *name, bool dflt);
 
+/* A file that came as the body, or as the part `file` of a form. Slices of the body. */
+struct upload {
+	struct str bytes, media_type;
+	struct str file_name; /* absent = none was said */
+	struct json *fields;  /* the form's other texts, not yet validated (field_take, FIELD_QUERY) */
+};
+/* For rows with ROUTE_BODY_BYTES. 0, or -1: a form that is broken or has no file (400 invalid_multipart). */
+int req_upload(struct request *r, struct upload *out);
+
 /*
  * Answers. Text is JSON without the envelope. It is not copied: it must live until the handler has
  * returned, so in the request's arena (or static). All return 0.

@@ -33,7 +33,8 @@ enum answer_kind {
 enum route_flag {
 	ROUTE_LONG = 1 << 0,            /* waits for a model: own thread budget, 600 s through nginx */
 	ROUTE_BODY_OPTIONAL = 1 << 1,
-	ROUTE_BODY_BYTES = 1 << 2,      /* any content type; req->body is the bytes */
+	ROUTE_BODY_BYTES = 1 << 2,      /* any content type; req->body is the bytes. With `body`: of JSON alone
+	                                 * fields are taken, of other types req->in is NULL (req_upload) */
 	ROUTE_ANSWER_NULLABLE = 1 << 3, /* data may be null */
 	ROUTE_UNLISTED = 1 << 4,        /* not in OpenAPI (docs pages) */
 	ROUTE_LIST_OBJECT = 1 << 5,     /* ANSWER_LIST whose data is one object, not an array of them */

@@ -147,8 +147,6 @@ row_fault(const struct route *r)
 		return "no summary or tag";
 	if (r->method == METHOD_HEAD || r->method == METHOD_OPTIONS || (unsigned)r->method >= METHOD__COUNT)
 		return "method is answered by the server itself";
-	if (r->body != NULL && r->flags & ROUTE_BODY_BYTES)
-		return "a body of bytes has no fields";
 	return NULL;
 }
 

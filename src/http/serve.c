@@ -204,7 +204,9 @@ take_body(struct exchange *x)
 		return 0; /* what may come is dropped */
 	if (read_body(x) < 0)
 		return -1;
-	return row->body != NULL ? take_json_body(x) : 0;
+	if (row->body == NULL || (row->flags & ROUTE_BODY_BYTES && x->r.content_type.n > 0 && !is_json_type(x->r.content_type)))
+		return 0;
+	return take_json_body(x);
 }
 
 /* Loop thread: the client of a long plain request has left. */
