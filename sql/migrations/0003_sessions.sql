@@ -100,7 +100,7 @@ CREATE TABLE tavern.floor (
 	CONSTRAINT floor_seq_key UNIQUE (account_no, segment_no, floor_seq),
 	FOREIGN KEY (account_no, segment_no) REFERENCES tavern.segment (account_no, no) ON DELETE CASCADE
 );
-CREATE INDEX floor_session ON tavern.floor (account_no, session_no, floor_seq);
+CREATE INDEX floor_session ON tavern.floor (account_no, session_no); -- no floor_seq: it would tempt plans away from floor_seq_key
 
 CREATE TABLE tavern.page (
 	account_no int NOT NULL DEFAULT tavern.acct(),

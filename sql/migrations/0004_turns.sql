@@ -75,10 +75,10 @@ CREATE TABLE tavern.run (
 	FOREIGN KEY (account_no, session_no) REFERENCES tavern.session (account_no, no) ON DELETE CASCADE,
 	FOREIGN KEY (account_no, floor_no) REFERENCES tavern.floor (account_no, no) ON DELETE CASCADE
 );
+-- The sweeper walks this small index too: with one on lease_until every renewal would write an index entry.
 CREATE UNIQUE INDEX run_one_per_branch ON tavern.run (account_no, branch_no) WHERE state = 'running';
 CREATE INDEX run_floor ON tavern.run (account_no, floor_no, no DESC);
 CREATE INDEX run_session ON tavern.run (account_no, session_no);
-CREATE INDEX run_lease ON tavern.run (lease_until) WHERE state = 'running';    -- the system's: sweeper
 
 -- Text of running generations, appended once a second by one persister per process.
 CREATE TABLE tavern.run_text (

@@ -566,7 +566,7 @@ CREATE UNIQUE INDEX account_one_default ON tavern.account USING btree (is_defaul
 CREATE INDEX asset_list ON tavern.asset USING btree (account_no, kind, created_at DESC, no DESC) WHERE (deleted_at IS NULL);
 CREATE UNIQUE INDEX asset_user_name_key ON tavern.asset USING btree (account_no, name) WHERE ((kind = 'user'::text) AND (deleted_at IS NULL));
 CREATE INDEX event_order ON tavern.event USING btree (xid, no);
-CREATE INDEX floor_session ON tavern.floor USING btree (account_no, session_no, floor_seq);
+CREATE INDEX floor_session ON tavern.floor USING btree (account_no, session_no);
 CREATE INDEX idempotency_age ON tavern.idempotency USING btree (created_at);
 CREATE INDEX job_claim ON tavern.job USING btree (available_at) WHERE (state = 'queued'::text);
 CREATE INDEX job_lease ON tavern.job USING btree (lease_until) WHERE (state = 'running'::text);
@@ -574,7 +574,6 @@ CREATE INDEX message_active ON tavern.message USING btree (account_no, segment_n
 CREATE INDEX message_timeline ON tavern.message USING btree (account_no, segment_no, floor_seq, page_no, seq);
 CREATE UNIQUE INDEX page_one_active ON tavern.page USING btree (account_no, floor_no, kind) WHERE active;
 CREATE INDEX run_floor ON tavern.run USING btree (account_no, floor_no, no DESC);
-CREATE INDEX run_lease ON tavern.run USING btree (lease_until) WHERE (state = 'running'::text);
 CREATE UNIQUE INDEX run_one_per_branch ON tavern.run USING btree (account_no, branch_no) WHERE (state = 'running'::text);
 CREATE INDEX run_session ON tavern.run USING btree (account_no, session_no);
 CREATE INDEX segment_session ON tavern.segment USING btree (account_no, session_no);
