@@ -86,7 +86,8 @@ input_names(struct build *b)
 		.first_id = in->chat_length > (int64_t)b->ntold ? in->chat_length - (int64_t)b->ntold : 0, .first_included = -1 };
 
 	for (size_t i = 0; i < b->ntold; i++)
-		msgs[i] = (struct macro_message){ .author = b->told[i].role == PROMPT_USER ? MACRO_BY_USER : MACRO_BY_CHAR, .text = b->told[i].text };
+		msgs[i] = (struct macro_message){ .author = b->told[i].role == PROMPT_USER ? MACRO_BY_USER : MACRO_BY_CHAR, .text = b->told[i].text,
+			.sent = b->told[i].m->sent, .swipes = b->told[i].m->swipes, .swipe = b->told[i].m->swipe };
 	macro_values_fill(b->a, &names, &b->env);
 	if (in->persona)
 		for (int f = MF_USER; f <= MF_PERSONA_SCENARIO; f++)
@@ -123,6 +124,10 @@ input_begin(struct build *b)
 		.now = in->now, .zone = in->zone, .idle_ms = -1, .members = b->members, .n_members = in->ncards, .speaker = in->speaker,
 		.group = in->group, .vars = in->vars, .outlet = outlet, .outlet_ctx = b, .chance = chance, .chance_ctx = b,
 		.answer = in->answer, .answer_ctx = in->answer_arg };
+	if (b->preset->choices) {
+		b->env.preset_var = choice_value;
+		b->env.preset_ctx = b;
+	}
 	if (in->tools) {
 		b->env.tool = in->tools->tool;
 		b->env.capability = in->tools->capability;

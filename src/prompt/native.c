@@ -255,7 +255,7 @@ native_block(struct build *b, const char *identifier)
 	case NODE_PERSONA:
 		return persona_text(b);
 	case NODE_SYSTEM:
-		return speaker_field(b, MF_SYSTEM);
+		return b->in->chat_system_prompt.n > 0 ? text_eval_raw(b, b->in->chat_system_prompt) : speaker_field(b, MF_SYSTEM);
 	case NODE_MEMORY:
 		return labelled(b, "[Memory Summary]\n", b->in->summary.p && policy_takes(b, "memory") ? b->in->summary : STR(""));
 	case NODE_WORLD_BEFORE:

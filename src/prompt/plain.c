@@ -55,7 +55,7 @@ field(struct build *b, enum macro_field f)
 void
 plain_build(struct build *b)
 {
-	struct str system = field(b, MF_SYSTEM), description = field(b, MF_DESCRIPTION), personality = field(b, MF_PERSONALITY),
+	struct str system = b->in->chat_system_prompt.n > 0 ? text_eval_raw(b, b->in->chat_system_prompt) : field(b, MF_SYSTEM), description = field(b, MF_DESCRIPTION), personality = field(b, MF_PERSONALITY),
 		   scenario = field(b, MF_SCENARIO), last = field(b, MF_POST_HISTORY);
 	struct lines chat = { 0 };
 	struct section *history;

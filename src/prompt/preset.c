@@ -285,6 +285,7 @@ prompt_preset_compile(struct arena *a, const struct json *doc)
 	rows_read(a, p, d);
 	old_texts(a, p, d);
 	arrange_read(a, p->doc, &p->nodes);
+	p->choices = choice_read(a, p->doc);
 	for (size_t i = 0; i < COUNT(texts); i++)
 		*(struct text *)(void *)((char *)p + texts[i].at) =
 		    text_compile(a, copy_str(a, p->doc, texts[i].key, str_c(texts[i].dflt)), d);

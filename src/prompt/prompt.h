@@ -66,6 +66,8 @@ struct prompt_message {
 	bool greeting;               /* author's text that nobody has expanded yet (the chat begins here): expanded first of all */
 	bool named;                  /* speaks under a name of its own (forced avatar): the name is put in front */
 	struct str reasoning;        /* of a model's message; absent = none */
+	int64_t sent;                /* ms; 0 = unknown */
+	uint32_t swipes, swipe;      /* pages of its floor, 0 = unknown; the active one, from 0 */
 	const struct macro_rolls *rolls; /* kept chance results (decisions 52); NULL = none */
 };
 
@@ -206,6 +208,7 @@ struct prompt {
 	int64_t tokens;              /* of the messages, with what the budget reserves */
 	int64_t budget;              /* tokens that messages may use */
 	struct prompt_sampling sampling;
+	bool use_sysprompt;          /* leading system messages go to the provider's system field (decisions 55) */
 	struct str prefill;          /* assistant prefill, where the provider takes it apart; absent = none */
 
 	const struct macro_result *macros;   /* warnings, traces, staged writes in order */

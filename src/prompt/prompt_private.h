@@ -43,6 +43,8 @@ struct preset_names {
 	VEC(struct str) v;
 };
 
+struct choices;
+
 struct prompt_preset {
 	const struct json *doc;
 	struct preset_row *rows;
@@ -58,6 +60,7 @@ struct prompt_preset {
 	int64_t context, reply;
 	struct prompt_sampling sampling;
 	struct regex_set *scripts;
+	struct choices *choices;    /* NULL = none */
 	struct arrange_import nodes; /* the same rows as the rearrange mode wants them */
 };
 
@@ -234,6 +237,10 @@ struct str text_eval_raw(struct build *b, struct str s);
 struct str text_eval_with(struct build *b, struct text t, struct str what, struct str value);
 size_t text_tokens(const struct build *b, struct str s);
 int32_t item_tokens(const struct build *b, const struct item *it);
+
+/* choice.c */
+struct choices *choice_read(struct arena *a, const struct json *doc); /* borrows `doc` */
+bool choice_value(void *build, struct str name, struct str *out);
 
 /* card.c */
 struct str card_examples(struct arena *a, struct str text); /* as {{mesExamples}} prints them */

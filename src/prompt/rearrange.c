@@ -55,12 +55,22 @@ lore_add(struct build *b, struct blocks *k)
 	}
 }
 
+/* The session's or card's system prompt and the author's note: one item, since a main marker takes no more. */
+static struct str
+channel_text(struct build *b)
+{
+	struct str system = native_block(b, "cardSystemPrompt");
+
+	if (text_blank(system) || text_blank(b->note))
+		return text_blank(system) ? b->note : system;
+	return str_c(arena_printf(b->a, "%.*s\n\n%.*s", STR_ARG(system), STR_ARG(b->note)));
+}
+
 /* The native list, in its own order. */
 static void
 blocks_make(struct build *b, struct blocks *k)
 {
-	block_add(b, k, TAG_CHANNEL_PROMPT, "system", b->in->chat_system_prompt.n ? text_eval_raw(b, b->in->chat_system_prompt) : b->note);
-	block_add(b, k, TAG_CHANNEL_PROMPT, "system", native_block(b, "cardSystemPrompt"));
+	block_add(b, k, TAG_CHANNEL_PROMPT, "system", channel_text(b));
 	block_add(b, k, TAG_PERSONA_PROMPT, "system", native_block(b, "charDescription"));
 	block_add(b, k, TAG_PERSONALITY, "system", native_block(b, "charPersonality"));
 	block_add(b, k, TAG_PERSONALITY, "system", native_block(b, "scenario"));

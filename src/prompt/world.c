@@ -145,6 +145,7 @@ texts_make(struct build *b)
 	return v;
 }
 
+/* A dry run scans as the turn would: the effects it finds are only stored by who commits them. */
 void
 world_scan(struct build *b)
 {
@@ -152,8 +153,7 @@ world_scan(struct build *b)
 	const struct lore_set *set = set_make(b);
 	const struct prompt_card *card = in->speaker < in->ncards ? in->cards[in->speaker] : NULL;
 	struct lore_scan scan = { .nmessages = b->ntold, .chat_length = in->chat_length, .trigger = str_c(prompt_type_name(in->type)),
-		.max_context = b->budget, .seed = in->seed, .timers = in->lore_timers, .dry_run = in->phase != MACRO_ASSEMBLE,
-		.settings = in->lore_settings,
+		.max_context = b->budget, .seed = in->seed, .timers = in->lore_timers, .settings = in->lore_settings,
 		.calls = { .arg = b, .expand = lore_expand, .count = lore_count, .roll = lore_roll, .rewrite = lore_rewrite, .decide = lore_decide } };
 
 	if (set == NULL)
