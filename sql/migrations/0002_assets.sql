@@ -64,9 +64,9 @@ CREATE TABLE tavern.asset_version (
 	CONSTRAINT asset_version_id_key UNIQUE (account_no, id),
 	CONSTRAINT asset_version_no_key UNIQUE (account_no, asset_no, version_no),
 	FOREIGN KEY (account_no, asset_no) REFERENCES tavern.asset (account_no, no) ON DELETE CASCADE,
-	FOREIGN KEY (account_no, body_no) REFERENCES tavern.document (account_no, no),
-	FOREIGN KEY (account_no, raw_no) REFERENCES tavern.document (account_no, no),
-	FOREIGN KEY (account_no, picture_no) REFERENCES tavern.blob (account_no, no)
+	FOREIGN KEY (account_no, body_no) REFERENCES tavern.document (account_no, no) DEFERRABLE INITIALLY DEFERRED,
+	FOREIGN KEY (account_no, raw_no) REFERENCES tavern.document (account_no, no) DEFERRABLE INITIALLY DEFERRED,
+	FOREIGN KEY (account_no, picture_no) REFERENCES tavern.blob (account_no, no) DEFERRABLE INITIALLY DEFERRED
 );
 ALTER TABLE tavern.asset ADD CONSTRAINT asset_head_fkey FOREIGN KEY (account_no, head_no)
 	REFERENCES tavern.asset_version (account_no, no) DEFERRABLE INITIALLY DEFERRED;

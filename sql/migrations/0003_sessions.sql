@@ -40,8 +40,8 @@ CREATE TABLE tavern.session (
 	deleted_at bigint,                      -- marked; a job removes the rows
 	PRIMARY KEY (account_no, no),
 	CONSTRAINT session_id_key UNIQUE (account_no, id),
-	FOREIGN KEY (account_no, character_doc) REFERENCES tavern.document (account_no, no),
-	FOREIGN KEY (account_no, user_doc) REFERENCES tavern.document (account_no, no)
+	FOREIGN KEY (account_no, character_doc) REFERENCES tavern.document (account_no, no) DEFERRABLE INITIALLY DEFERRED,
+	FOREIGN KEY (account_no, user_doc) REFERENCES tavern.document (account_no, no) DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX session_list ON tavern.session (account_no, created_at DESC, no DESC) WHERE deleted_at IS NULL;
 CREATE INDEX session_recent ON tavern.session (account_no, updated_at DESC, no DESC) WHERE deleted_at IS NULL;

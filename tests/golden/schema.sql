@@ -592,11 +592,11 @@ ALTER TABLE ONLY tavern.asset
 ALTER TABLE ONLY tavern.asset_version
     ADD CONSTRAINT asset_version_account_no_asset_no_fkey FOREIGN KEY (account_no, asset_no) REFERENCES tavern.asset(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.asset_version
-    ADD CONSTRAINT asset_version_account_no_body_no_fkey FOREIGN KEY (account_no, body_no) REFERENCES tavern.document(account_no, no);
+    ADD CONSTRAINT asset_version_account_no_body_no_fkey FOREIGN KEY (account_no, body_no) REFERENCES tavern.document(account_no, no) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY tavern.asset_version
-    ADD CONSTRAINT asset_version_account_no_picture_no_fkey FOREIGN KEY (account_no, picture_no) REFERENCES tavern.blob(account_no, no);
+    ADD CONSTRAINT asset_version_account_no_picture_no_fkey FOREIGN KEY (account_no, picture_no) REFERENCES tavern.blob(account_no, no) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY tavern.asset_version
-    ADD CONSTRAINT asset_version_account_no_raw_no_fkey FOREIGN KEY (account_no, raw_no) REFERENCES tavern.document(account_no, no);
+    ADD CONSTRAINT asset_version_account_no_raw_no_fkey FOREIGN KEY (account_no, raw_no) REFERENCES tavern.document(account_no, no) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY tavern.blob
     ADD CONSTRAINT blob_account_no_fkey FOREIGN KEY (account_no) REFERENCES tavern.account(no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.branch
@@ -622,11 +622,11 @@ ALTER TABLE ONLY tavern.run_text
 ALTER TABLE ONLY tavern.segment
     ADD CONSTRAINT segment_account_no_session_no_fkey FOREIGN KEY (account_no, session_no) REFERENCES tavern.session(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.session
-    ADD CONSTRAINT session_account_no_character_doc_fkey FOREIGN KEY (account_no, character_doc) REFERENCES tavern.document(account_no, no);
+    ADD CONSTRAINT session_account_no_character_doc_fkey FOREIGN KEY (account_no, character_doc) REFERENCES tavern.document(account_no, no) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY tavern.session
     ADD CONSTRAINT session_account_no_fkey FOREIGN KEY (account_no) REFERENCES tavern.account(no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.session
-    ADD CONSTRAINT session_account_no_user_doc_fkey FOREIGN KEY (account_no, user_doc) REFERENCES tavern.document(account_no, no);
+    ADD CONSTRAINT session_account_no_user_doc_fkey FOREIGN KEY (account_no, user_doc) REFERENCES tavern.document(account_no, no) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY tavern.turn_record
     ADD CONSTRAINT turn_record_account_no_page_no_fkey FOREIGN KEY (account_no, page_no) REFERENCES tavern.page(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.var_change

@@ -72,6 +72,8 @@ my $admin = $s->post("/accounts/$bert/api-keys", { name => 'b' }, %root)->{json}
 is $s->get('/accounts', key($admin))->{status}, 200, 'another administrator';
 my $preset = $s->post('/import/preset', { data => { temperature => 1, prompts => [{ identifier => 'main', content => 'x' }] } }, key($anna))->{json}{data}{id};
 my $book = $s->post('/import/worldbook', { data => { entries => { 0 => { uid => 0, key => [], content => 'x' } } } }, key($anna))->{json}{data}{id};
+my $card = { spec => 'chara_card_v2', spec_version => '2.0', data => { name => 'Maren', first_mes => 'Hello.' } };
+is $s->post('/import/character', { payload => $card, create_session => $true }, key($anna))->{status}, 201, 'own: a character with a session';
 for my $path ("/presets/$preset", "/presets/$preset/editor", "/presets/$preset/entries", "/presets/$preset/entries/main", "/export/preset/$preset",
 	"/worldbooks/$book", "/worldbooks/$book/entries", "/worldbooks/$book/entries/0", "/export/worldbook/$book") {
 	is $s->get($path, key($anna))->{status}, 200, "own: $path";
@@ -93,8 +95,13 @@ is $s->patch('/accounts/anna', { role => 'king' }, %root)->{status}, 400, 'patch
 is $s->del('/accounts/default-admin', %root)->{json}{error}{code}, 'account_default', 'the default account stays';
 is $s->patch("/accounts/$bert", { role => 'user' }, %root)->{status}, 200, 'one administrator less';
 is $s->patch('/accounts/default-admin', { role => 'user' }, %root)->{json}{error}{code}, 'account_last_admin', 'the last one stays';
-$r = $s->del("/accounts/$bert", %root);
-is_deeply $r->{json}{data}, { id => $bert, deleted => $true }, 'delete' or diag $r->{raw};
-is $s->get('/sessions', key($admin))->{status}, 403, 'deleted: keys open nothing';
+$r = $s->del('/accounts/anna', %root);
+is_deeply $r->{json}{data}, { id => 'anna', deleted => $true }, 'delete' or diag $r->{raw};
+is $s->get('/sessions', key($anna))->{status}, 403, 'deleted: keys open nothing';
+for my $table (qw(asset asset_version document session floor message api_key)) {
+	is scalar $s->sql("SELECT count(*) FROM tavern.$table t JOIN tavern.account a ON a.no = t.account_no WHERE NOT a.is_default AND a.id <> '$bert'"), 0,
+		"deleted: $table";
+	is scalar $s->sql("SELECT count(*) FROM tavern.$table WHERE account_no NOT IN (SELECT no FROM tavern.account)"), 0, "deleted: nothing of it in $table";
+}
 
 done_testing;
