@@ -199,8 +199,10 @@ freeze(struct ctx *c, const struct frozen *f, struct session_work *w, const stru
 		if (rc == 0 || !row_null(rs, 2))
 			return fail(c, ERR_NOT_FOUND, "not_found", "%s \"%.*s\" not found", f->label, STR_ARG(id));
 		no = row_int(rs, 4);
-		name = row_str(rs, 1);
 		*snapshot_out = json_read(c->a, row_str(rs, 5), LIM_JSON_DEPTH, &err);
+		name = json_get_str(card_data(*snapshot_out), "name"); /* of this version, not of the newest */
+		if (!name.p)
+			name = row_str(rs, 1);
 		json_set_str(w->cols, f->id, id);
 		if (f->version)
 			json_set_str(w->cols, f->version, row_str(rs, 3));
