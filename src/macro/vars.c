@@ -556,6 +556,10 @@ var_write(struct ev *ev, const struct node *n, enum var_op op, enum macro_view v
 	}
 	if (!place_find(ev, view, key, hash_bytes(hash_seed(), key.p, key.n), &pl, code_out))
 		return NV_REFUSED;
+	if (pl.root->key.n > LIM_VARIABLE_KEY) { /* the turn could not store it */
+		*code_out = MACRO_W_TYPE;
+		return NV_REFUSED;
+	}
 	if (op == VAR_DEL)
 		return write_delete(ev, n, view, &pl, source, code_out);
 	*code_out = MACRO_W_TYPE;

@@ -177,7 +177,9 @@ macro_writes_send(struct ctx *c, const struct macro_result *m, const struct writ
 		bool global = w->scope == MACRO_SCOPE_GLOBAL;
 		struct id id = id_new(c->now);
 
-		sb_addf(&sb, "%s{\"n\":%zu,\"id\":\"%s\",\"scope\":\"%s\",\"scope_no\":%lld,\"scope_id\":", i ? "," : "[", i, id.s,
+		if (w->key.n == 0) /* lives as long as the assembly: a variable without a name is not stored */
+			continue;
+		sb_addf(&sb, "%s{\"n\":%zu,\"id\":\"%s\",\"scope\":\"%s\",\"scope_no\":%lld,\"scope_id\":", sb.n ? "," : "[", i, id.s,
 		    global ? "global" : "branch", (long long)(global ? 0 : at->branch_no));
 		sb_add_json(&sb, global ? STR("global") : str_c(arena_printf(c->a, "branch:%.*s:%.*s", STR_ARG(at->session_id), STR_ARG(at->branch_id))));
 		sb_adds(&sb, ",\"key\":");
@@ -194,6 +196,8 @@ macro_writes_send(struct ctx *c, const struct macro_result *m, const struct writ
 			sb_add_json(&sb, json_text(c->a, w->value.json));
 		sb_addc(&sb, '}');
 	}
+	if (sb.n == 0)
+		return NULL;
 	sb_addc(&sb, ']');
 	return db_query(c, STMT_turn_writes, P_STR(sb_str(&sb)), P_INT(at->session_no), P_INT(at->segment_no), P_INT(at->floor_seq), P_INT(at->page_no),
 	    P_INT(c->now), P_STR(at->branch_id));

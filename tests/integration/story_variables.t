@@ -198,6 +198,14 @@ $r = $s->get("/pages/$out->{id}/variables/promotions");
 is_deeply [ map { "$_->{key} $_->{to_scope} $_->{source_kind}" } @{ $r->{json}{data}{items} } ], [ 'mood branch macro', 'n branch macro', 'seen global macro' ], 'macros: shown with the page';
 is_deeply $s->get("/pages/$out->{id}/variables/staged")->{json}{data}{items}, [], 'macros: nothing of the page alone';
 
+# Names that cannot be stored: the macro is refused, the turn is not.
+my $long = 'n' x 1025;
+my $odd = session(preset_id => preset('O', "{{setvar::${long}::x}}{{setvar::::x}}{{setvar:: ::x}}{{setvar::" . 'o' x 1024 . '::fits}}'));
+$r = respond($odd);
+is $r->{status}, 200, 'macros: a name of 1025 bytes does not fail the turn' or diag $r->{raw};
+is nearest("session_id=$odd&branch_id=main")->{ 'o' x 1024 }, 'fits', 'macros: one of 1024 is stored';
+is nearest("session_id=$odd&branch_id=main")->{$long}, undef, 'macros: the longer one is not';
+
 # The values of clients as macros print them.
 my $show = session(preset_id => preset('S', 'Now: [{{getvar::v}}].'));
 for my $case ([ '1e3', '1000' ], [ '"007"', '007' ], [ 'true', 'true' ], [ '{"a":1}', '{"a":1}' ]) {
