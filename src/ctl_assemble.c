@@ -139,7 +139,6 @@ take_chat(struct work *w, const struct import_file *f, struct import_error *err)
 {
 	struct chat_reader r = { 0 };
 	struct chat_message m;
-	bool user = false;
 
 	if (chat_open(w->a, f->bytes, NULL, &r, err) < 0)
 		return -1;
@@ -150,7 +149,6 @@ take_chat(struct work *w, const struct import_file *f, struct import_error *err)
 	while (chat_next(&r, w->a, &m) > 0) {
 		enum prompt_role role = m.is_narrator ? PROMPT_NARRATOR : m.is_user ? PROMPT_USER : PROMPT_ASSISTANT;
 
-		user |= m.is_user;
 		if (!m.is_hidden)
 			say(w, role, m.name, m.text);
 	}
