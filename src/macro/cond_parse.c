@@ -4,24 +4,7 @@
  * split into terms; matched parentheses are stepped over, so the work is linear, and their
  * nesting is limited. Nothing is evaluated here.
  */
-#include "macro/macro_private.h"
-
-#include "macro/decide.h"
-
-#include "base/utf8.h"
-
-enum token_kind { T_LP, T_RP, T_AND, T_OR, T_NOT, T_OP, T_QUOTED, T_NUMBER, T_WORD, T_MACRO, T_TEXT };
-
-struct token {
-	uint8_t kind, op;
-	uint32_t s, e, n0, n1;
-	uint32_t match; /* parentheses: 1 + number of the partner; 0 = none */
-};
-
-struct op_name {
-	const char *text;
-	uint8_t op;
-};
+#include "macro/cond_private.h"
 
 // clang-format off
 static const struct op_name page_symbols[] = {
@@ -40,14 +23,6 @@ static const struct op_name mar_words[] = { /* a blank stands for any blanks */
 };
 // clang-format on
 
-struct rules {
-	bool join; /* words next to each other are one operand; nothing is an error */
-	const struct op_name *symbols, *words;
-	const char *and_symbol, *or_symbol; /* or words: and, or, not */
-	bool curly;                         /* typographic quotation marks count */
-	bool or_list;                       /* == "a" || "b" */
-};
-
 static const struct rules page_rules = { .symbols = page_symbols, .words = page_words };
 static const struct rules mar_rules = {
 	.join = true,
@@ -59,18 +34,7 @@ static const struct rules mar_rules = {
 	.or_list = true,
 };
 
-struct parser {
-	struct compile *c;
-	const struct rules *rules;
-	enum macro_dialect d;
-	VEC(struct token) t;
-	uint32_t s, e, last; /* bytes of the condition; end of its nodes */
-	uint32_t child;      /* next direct child */
-	enum macro_code error;
-	bool failed;
-};
-
-static uint32_t
+uint32_t
 parse_fail(struct parser *p, enum macro_code code)
 {
 	if (!p->failed)
@@ -141,7 +105,7 @@ unescape_marinara(struct arena *a, struct str s)
 
 /* Steps over a nested macro or block at byte `at`; 0 if none begins there, else the byte after it. *n0, *n1:
  * its nodes. */
-static uint32_t
+uint32_t
 step_child(struct parser *p, uint32_t at, uint32_t *n0, uint32_t *n1)
 {
 	const struct node *v = p->c->nodes.v;
@@ -158,7 +122,7 @@ step_child(struct parser *p, uint32_t at, uint32_t *n0, uint32_t *n1)
 
 /* The byte after the closing mark of the quotation that begins at `at`, or 0 if it has none. *in_s, *in_e:
  * its inside. */
-static uint32_t
+uint32_t
 quoted_run(struct parser *p, uint32_t at, uint32_t *in_s, uint32_t *in_e)
 {
 	struct str src = p->c->src;
@@ -389,7 +353,7 @@ match_parens(struct parser *p)
 
 /* ---- building ---- */
 
-static uint32_t
+uint32_t
 add_cond(struct compile *c, enum cond_kind kind)
 {
 	struct cond n = { .kind = (uint8_t)kind };
@@ -398,7 +362,7 @@ add_cond(struct compile *c, enum cond_kind kind)
 	return (uint32_t)c->conds.n;
 }
 
-static uint32_t
+uint32_t
 add_operand(struct compile *c, struct operand o)
 {
 	o.header = (uint32_t)c->headers.n;
@@ -406,8 +370,6 @@ add_operand(struct compile *c, struct operand o)
 	vec_push(c->a, &c->operands, o);
 	return (uint32_t)c->operands.n - 1;
 }
-
-static uint32_t parse_or(struct parser *p, uint32_t lo, uint32_t hi, unsigned depth);
 
 static uint32_t
 page_operand(struct parser *p, const struct token *t)
@@ -493,374 +455,6 @@ page_term(struct parser *p, uint32_t lo, uint32_t hi, unsigned depth)
 	return n;
 }
 
-/* ---- terms of marinara ---- */
-
-/* Splits modifiers off the text after a statement's closing mark; false if it holds anything else. */
-static bool
-parse_mods(struct parser *p, uint32_t at, uint32_t e, struct mods *m)
-{
-	struct str src = p->c->src;
-	size_t len;
-
-	for (;;) {
-		uint32_t from = at, ns, ne, vs, ve, mode_s = 0, mode_e = 0, in_s = 0, in_e = 0;
-		struct str name, value;
-		int64_t num;
-		int class;
-		bool quoted;
-
-		while (at < e && js_blank(src, at, &len))
-			at += (uint32_t)len;
-		if (at == e)
-			return true;
-		if (at == from)
-			return false;
-		ns = at;
-		while (at < e && ((src.p[at] >= 'a' && src.p[at] <= 'z') ||
-				     (src.p[at] >= 'A' && src.p[at] <= 'Z') || src.p[at] == '_'))
-			at++;
-		ne = at;
-		while (at < e && js_blank(src, at, &len))
-			at += (uint32_t)len;
-		if (ne == ns || at >= e || src.p[at] != ':')
-			return false;
-		at++;
-		while (at < e && js_blank(src, at, &len))
-			at += (uint32_t)len;
-		vs = at;
-		quoted = at < e && quote_mark(src, at, true, &class);
-		if (quoted) {
-			p->child = node_from(p->c->nodes.v, m->n0, p->last, at);
-			if ((at = quoted_run(p, at, &in_s, &in_e)) == 0 || at > e)
-				return false;
-			if (at < e && src.p[at] == ':') {
-				mode_s = ++at;
-				while (at < e && !js_blank(src, at, &len))
-					at += (uint32_t)len;
-				mode_e = at;
-			}
-		} else {
-			while (at < e && !js_blank(src, at, &len))
-				at += (uint32_t)len;
-		}
-		ve = at;
-		name = str_sub(src, ns, ne);
-		value = str_sub(src, vs, ve);
-		if (str_ieq(name, STR("sticky")) || str_ieq(name, STR("cooldown")) ||
-		    str_ieq(name, STR("every"))) {
-			bool digits = value.n > 0;
-
-			for (size_t k = 0; k < value.n; k++)
-				digits &= value.p[k] >= '0' && value.p[k] <= '9';
-			if (!digits)
-				continue;
-			if (!str_int(value, &num) || num > 1000)
-				num = 1000;
-			if (num == 0)
-				continue;
-			if (str_ieq(name, STR("sticky")))
-				m->sticky = (unsigned)num;
-			else if (str_ieq(name, STR("cooldown")))
-				m->cooldown = (unsigned)num;
-			else
-				m->every = (unsigned)num;
-		} else if (str_ieq(name, STR("priority"))) {
-			m->priority = str_ieq(value, STR("high"))  ? MACRO_PRIORITY_HIGH
-				      : str_ieq(value, STR("low")) ? MACRO_PRIORITY_LOW
-								   : MACRO_PRIORITY_MEDIUM;
-		} else if (quoted && !m->lasts &&
-			   (str_ieq(name, STR("until")) || str_ieq(name, STR("while"))) &&
-			   js_trim(str_sub(src, in_s, in_e)).n) {
-			struct str mode = str_sub(src, mode_s, mode_e);
-
-			m->lasts = str_ieq(name, STR("until")) ? MACRO_LASTS_UNTIL : MACRO_LASTS_WHILE;
-			m->lasts_or = m->lasts == MACRO_LASTS_WHILE;
-			if (str_ieq(mode, STR("and")) || str_ieq(mode, STR("restrict")))
-				m->lasts_or = false;
-			else if (str_ieq(mode, STR("or")) || str_ieq(mode, STR("extend")))
-				m->lasts_or = true;
-			m->s = in_s;
-			m->e = in_e;
-		}
-	}
-}
-
-#define QUOTE_TRIES 64 /* closing marks that are tried: a statement may hold its own kind of marks */
-
-/* decision:… and decision_choice:… after the colon. False: no statement, so no decision. */
-static bool
-parse_decision(struct parser *p, uint32_t s, uint32_t e, struct operand *o)
-{
-	struct str src = p->c->src;
-	struct mods m = { 0 };
-	int class, other;
-	uint32_t n, first = o->n0;
-	bool found = false;
-
-	trim_range(p->c, &s, &e);
-	if (s == e)
-		return false;
-	n = quote_mark(src, s, true, &class);
-	if (n) {
-		unsigned tries = 0;
-		uint32_t last = 0;
-
-		p->child = first;
-		for (uint32_t k = s + n, n0, n1, end, q; k < e && !found && tries < QUOTE_TRIES;) {
-			uint32_t child;
-
-			if ((end = step_child(p, k, &n0, &n1)) != 0) {
-				k = end;
-			} else if (src.p[k] == '\\' && k + 1 < e) {
-				k += 2;
-			} else if ((q = quote_mark(src, k, true, &other)) != 0 && other == class) {
-				child = p->child;
-				m = (struct mods){ .n0 = first };
-				tries++;
-				last = k;
-				found = parse_mods(p, k + q, e, &m);
-				p->child = child;
-				k += q;
-			} else {
-				k++;
-			}
-		}
-		if (last) {
-			s += n;
-			e = last;
-			if (!found)
-				m = (struct mods){ 0 };
-		}
-	}
-	if (js_trim(str_sub(src, s, e)).n == 0)
-		return false;
-	o->s = s;
-	o->e = e;
-	o->n0 = node_from(p->c->nodes.v, first, p->last, s);
-	o->n1 = node_from(p->c->nodes.v, o->n0, p->last, e);
-	o->text = unescape_marinara(p->c->a, str_sub(src, s, e));
-	m.n0 = node_from(p->c->nodes.v, first, p->last, m.s);
-	m.n1 = m.lasts ? node_from(p->c->nodes.v, m.n0, p->last, m.e) : m.n0;
-	vec_push(p->c->a, &p->c->mods, m);
-	o->more = (uint32_t)p->c->mods.n - 1;
-	p->c->traits |= MACRO_HAS_DECISION;
-	return true;
-}
-
-/* WORD ws* ':' at the start of a text: the byte after the colon, or 0. */
-static uint32_t
-prefix_colon(struct str src, uint32_t s, uint32_t e, const char *word, bool dot)
-{
-	uint32_t at = s + (uint32_t)strlen(word);
-	size_t len;
-
-	if (at > e || !str_ieq(str_sub(src, s, at), str_c(word)))
-		return 0;
-	if (dot)
-		return at < e && (src.p[at] == ':' || src.p[at] == '.') ? at + 1 : 0;
-	while (at < e && js_blank(src, at, &len))
-		at += (uint32_t)len;
-	return at < e && src.p[at] == ':' ? at + 1 : 0;
-}
-
-static bool
-plain_decimal(struct str s)
-{
-	double v;
-
-	for (size_t i = 0; i < s.n; i++)
-		if (!(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '.' && !(i == 0 && s.p[i] == '-'))
-			return false;
-	return js_number(s, &v);
-}
-
-/* A quoted operand, maybe with criteria: "angry":"shouts". */
-static bool
-mar_quoted(struct parser *p, uint32_t s, uint32_t e, uint32_t first, struct operand *o)
-{
-	struct str src = p->c->src;
-	int class, other;
-	uint32_t in_s, in_e, end;
-
-	if (!quote_mark(src, s, true, &class))
-		return false;
-	p->child = node_from(p->c->nodes.v, first, p->last, s);
-	end = quoted_run(p, s, &in_s, &in_e);
-	if (end == 0 || end > e)
-		return false;
-	if (end < e) { /* criteria: a colon and the same kind of marks up to the end */
-		struct operand crit = { .kind = OP_QUOTED }, whole = *o;
-		uint32_t cs, ce;
-
-		if (src.p[end] != ':' || end + 1 >= e || !quote_mark(src, end + 1, true, &other) ||
-		    other != class || quoted_run(p, end + 1, &cs, &ce) != e)
-			return false;
-		crit.s = cs;
-		crit.e = ce;
-		crit.n0 = node_from(p->c->nodes.v, first, p->last, cs);
-		crit.n1 = node_from(p->c->nodes.v, crit.n0, p->last, ce);
-		crit.text = unescape_marinara(p->c->a, str_sub(src, cs, ce));
-		crit.more = add_operand(p->c, whole) + 1;
-		o->more = add_operand(p->c, crit) + 1;
-	}
-	o->kind = OP_QUOTED;
-	o->s = in_s;
-	o->e = in_e;
-	o->n0 = node_from(p->c->nodes.v, first, p->last, in_s);
-	o->n1 = node_from(p->c->nodes.v, o->n0, p->last, in_e);
-	o->text = unescape_marinara(p->c->a, str_sub(src, in_s, in_e));
-	return true;
-}
-
-static uint32_t
-mar_operand(struct parser *p, uint32_t s, uint32_t e, uint32_t first)
-{
-	struct str src = p->c->src;
-	const struct node *v = p->c->nodes.v;
-	struct operand o = { .kind = OP_WORD };
-	uint32_t at;
-
-	trim_range(p->c, &s, &e);
-	o.s = s;
-	o.e = e;
-	o.n0 = node_from(v, first, p->last, s);
-	o.n1 = node_from(v, o.n0, p->last, e);
-	o.text = str_sub(src, s, e);
-	if (mar_quoted(p, s, e, o.n0, &o))
-		return add_operand(p->c, o);
-	if ((at = prefix_colon(src, s, e, "decision", false)) != 0 && parse_decision(p, at, e, &o)) {
-		o.kind = OP_DECISION;
-	} else if ((at = prefix_colon(src, s, e, "decision_choice", false)) != 0 &&
-		   parse_decision(p, at, e, &o)) {
-		o.kind = OP_CHOICE;
-	} else if ((at = prefix_colon(src, s, e, "var", true)) != 0) {
-		o.kind = OP_VAR;
-		o.s = at;
-		trim_range(p->c, &o.s, &o.e);
-		o.text = str_sub(src, o.s, o.e);
-	} else if (o.n0 < o.n1) {
-		o.kind = v[o.n0].start == s && unit_end(v, o.n0) == e ? OP_MACRO : OP_MIXED;
-	} else {
-		const struct keyword *k = keyword_find(o.text);
-
-		o.plain_number = plain_decimal(o.text);
-		if (k && k->flags & (KW_CHAR | KW_GROUP))
-			p->c->saw_char = true;
-	}
-	return add_operand(p->c, o);
-}
-
-/* Length of an operator word at `at`, blanks inside free; 0 = no. */
-static uint32_t
-op_word_at(struct str src, uint32_t at, uint32_t e, const char *word)
-{
-	uint32_t k = at;
-	size_t len;
-
-	for (const char *w = word; *w; w++) {
-		if (*w == ' ') {
-			if (k >= e || !js_blank(src, k, &len))
-				return 0;
-			while (k < e && js_blank(src, k, &len))
-				k += (uint32_t)len;
-		} else if (k >= e || (src.p[k] | 0x20) != *w) {
-			return 0;
-		} else {
-			k++;
-		}
-	}
-	return k == e || js_blank(src, k, &len) ? k - at : 0;
-}
-
-static bool
-blank_before(struct str src, uint32_t s, uint32_t at)
-{
-	size_t len, prev;
-
-	if (at == s)
-		return true;
-	prev = utf8_prev(src, at);
-	return js_blank(src, prev, &len) && prev + len == at;
-}
-
-/* The operator at byte `at`: its length, 0 = none. */
-static uint32_t
-mar_operator(struct parser *p, uint32_t s, uint32_t at, uint32_t e, uint8_t *op_out)
-{
-	struct str src = p->c->src, rest = str_sub(src, at, e);
-	uint32_t len = 0;
-
-	for (const struct op_name *o = p->rules->symbols; o->text && !len; o++)
-		if (str_starts(rest, str_c(o->text))) {
-			len = (uint32_t)strlen(o->text);
-			*op_out = o->op;
-		}
-	if (!len && strchr("iInNcC", src.p[at]) && blank_before(src, s, at))
-		for (const struct op_name *o = p->rules->words; o->text && !len; o++) {
-			len = op_word_at(src, at, e, o->text);
-			*op_out = o->op;
-		}
-	if (len && (js_trim(str_sub(src, s, at)).n == 0 || js_trim(str_sub(src, at + len, e)).n == 0))
-		return 0;
-	return len;
-}
-
-/* Criteria belong to choices only; elsewhere the whole is a literal. */
-static void
-settle_criteria(struct parser *p, uint32_t i, uint32_t other)
-{
-	struct operand *o = &p->c->operands.v[i];
-
-	if (o->kind != OP_QUOTED || !o->more || p->c->operands.v[other].kind == OP_CHOICE)
-		return;
-	*o = p->c->operands.v[p->c->operands.v[o->more - 1].more - 1];
-}
-
-static uint32_t
-mar_term(struct parser *p, uint32_t lo, uint32_t hi, unsigned depth, bool *atom_out)
-{
-	uint32_t s, e, at, n, n0, n1, end, in_s, in_e, len = 0, first;
-	uint8_t op = 0;
-	int class;
-
-	*atom_out = false;
-	if (lo == hi)
-		return add_cond(p->c, C_FALSE);
-	if (p->t.v[lo].kind == T_LP && p->t.v[lo].match == hi && depth < MACRO_PAREN_MAX)
-		return parse_or(p, lo + 1, hi - 1, depth + 1);
-	*atom_out = true;
-	s = p->t.v[lo].s;
-	e = p->t.v[hi - 1].e;
-	trim_range(p->c, &s, &e);
-	p->child = node_from(p->c->nodes.v, p->t.v[lo].n0, p->last, s);
-	first = p->child;
-	for (at = s; at < e && !len;) {
-		if ((end = step_child(p, at, &n0, &n1)) != 0) {
-			at = end;
-		} else if (quote_mark(p->c->src, at, true, &class)) {
-			end = quoted_run(p, at, &in_s, &in_e);
-			at = end ? end : e;
-		} else if ((len = mar_operator(p, s, at, e, &op)) == 0) {
-			at++;
-		}
-	}
-	n = add_cond(p->c, len ? C_CMP : C_TRUTH);
-	if (len) {
-		uint32_t l = mar_operand(p, s, at, first), r = mar_operand(p, at + len, e, first);
-
-		settle_criteria(p, l, r);
-		settle_criteria(p, r, l);
-		p->c->conds.v[n - 1].op = op;
-		p->c->conds.v[n - 1].l = l;
-		p->c->conds.v[n - 1].r = r;
-	} else {
-		uint32_t l = mar_operand(p, s, e, first);
-
-		p->c->conds.v[n - 1].l = l;
-	}
-	return n;
-}
-
 /* ---- lists ---- */
 
 /* The next token of this kind in [lo, hi) outside of parentheses, or hi. */
@@ -927,7 +521,7 @@ or_shorthand(struct parser *p, uint32_t n, bool atom, uint32_t *left)
 	}
 }
 
-static uint32_t
+uint32_t
 parse_or(struct parser *p, uint32_t lo, uint32_t hi, unsigned depth)
 {
 	uint32_t list = 0, last = 0, left = 0;

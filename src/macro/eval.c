@@ -3,7 +3,7 @@
  * writes (decisions 32): a budget that is used up leaves that piece and all after it as written.
  * Literal text is never counted nor cut.
  */
-#include "macro/macro_private.h"
+#include "macro/eval_private.h"
 
 #include "base/utf8.h"
 
@@ -85,8 +85,8 @@ eval_warn(struct ev *ev, enum macro_code code, const struct node *n, struct str 
 	run_warn(ev->r, &w);
 }
 
-static void
-trace(struct ev *ev, struct str name, struct str raw, struct str resolved, enum macro_source_kind kind,
+void
+eval_trace(struct ev *ev, struct str name, struct str raw, struct str resolved, enum macro_source_kind kind,
     enum macro_branch branch)
 {
 	struct macro_run *r = ev->r;
@@ -126,8 +126,8 @@ halt(struct ev *ev, enum macro_code code, const struct node *n)
 	return NV_HALT;
 }
 
-static bool
-step(struct ev *ev, const struct node *n)
+bool
+eval_step(struct ev *ev, const struct node *n)
 {
 	if (ev->steps >= ev->r->env->limits.steps) {
 		halt(ev, MACRO_W_STEPS, n);
@@ -137,16 +137,16 @@ step(struct ev *ev, const struct node *n)
 	return true;
 }
 
-static bool
-too_deep(struct ev *ev)
+bool
+eval_too_deep(struct ev *ev)
 {
 	unsigned limit = ev->r->env->limits.depth;
 
 	return ev->depth + 1 > (limit < MACRO_DEPTH_MAX ? limit : MACRO_DEPTH_MAX);
 }
 
-static enum nv
-deep(struct ev *ev, const struct node *n)
+enum nv
+eval_deep(struct ev *ev, const struct node *n)
 {
 	eval_warn(ev, MACRO_W_DEPTH, n, STR_NULL, "nested deeper than %u", ev->r->env->limits.depth);
 	return NV_DEPTH;
@@ -176,8 +176,8 @@ trailing_breaks(const char *p, size_t n)
 }
 
 /* What the author wrote, between macros. */
-static void
-literal(struct ev *ev, const char *p, size_t n)
+void
+eval_literal(struct ev *ev, const char *p, size_t n)
 {
 	struct text *t = ev->text;
 	size_t keep;
@@ -218,10 +218,10 @@ literal_special(struct ev *ev, const char *p, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		if (st && p[i] == '\\' && i + 1 < n && (p[i + 1] == '{' || p[i + 1] == '}')) {
-			literal(ev, p + from, i - from);
+			eval_literal(ev, p + from, i - from);
 			from = ++i;
 		} else if (ev->drop_cr && p[i] == '\r') {
-			literal(ev, p + from, i - from);
+			eval_literal(ev, p + from, i - from);
 			from = i + 1;
 		} else if (ev->indent && p[i] == '\n') {
 			uint32_t drop = 0;
@@ -229,23 +229,23 @@ literal_special(struct ev *ev, const char *p, size_t n)
 			while (drop < ev->indent && i + 1 + drop < n &&
 			       (p[i + 1 + drop] == ' ' || p[i + 1 + drop] == '\t'))
 				drop++;
-			literal(ev, p + from, i + 1 - from);
+			eval_literal(ev, p + from, i + 1 - from);
 			i += drop;
 			from = i + 1;
 		}
 	}
-	literal(ev, p + from, n - from);
+	eval_literal(ev, p + from, n - from);
 }
 
-static inline void
-gap(struct ev *ev, uint32_t s, uint32_t e)
+void
+eval_gap(struct ev *ev, uint32_t s, uint32_t e)
 {
 	if (s >= e)
 		return;
 	if (ev->indent || ev->drop_cr || ev->t->dialect == MACRO_SILLYTAVERN)
 		literal_special(ev, ev->t->src.p + s, e - s);
 	else
-		literal(ev, ev->t->src.p + s, e - s);
+		eval_literal(ev, ev->t->src.p + s, e - s);
 }
 
 static void
@@ -283,9 +283,9 @@ eval_text(struct ev *ev, const struct arg *r, struct str *out)
 	struct text t = { .sb = sb_new(ev->r->a) }, *around = ev->text;
 	uint32_t indent = ev->indent;
 
-	if (too_deep(ev))
+	if (eval_too_deep(ev))
 		return NV_DEPTH;
-	if (!step(ev, NULL))
+	if (!eval_step(ev, NULL))
 		return NV_HALT;
 	if (r->n0 == r->n1 && ev->t->dialect != MACRO_SILLYTAVERN) {
 		*out = eval_src(ev, r->s, r->e);
@@ -303,8 +303,8 @@ eval_text(struct ev *ev, const struct arg *r, struct str *out)
 }
 
 /* sillytavern: narrows a range to what stands between its outer blanks; the indentation of its first line. */
-static uint32_t
-dedent(struct str src, uint32_t *s, uint32_t *e)
+uint32_t
+eval_dedent(struct str src, uint32_t *s, uint32_t *e)
 {
 	struct str t = js_trim(str_sub(src, *s, *e));
 	uint32_t first, line;
@@ -329,13 +329,13 @@ scoped_text(struct ev *ev, const struct node *n, const struct arg *r, struct str
 	uint32_t s = r->s, e = r->e, indent = ev->indent;
 	struct str src = ev->t->src;
 
-	if (too_deep(ev))
+	if (eval_too_deep(ev))
 		return NV_DEPTH;
-	if (!step(ev, NULL))
+	if (!eval_step(ev, NULL))
 		return NV_HALT;
 	ev->indent = 0;
 	if (ev->t->dialect == MACRO_SILLYTAVERN && !(n->flags & NF_KEEP))
-		ev->indent = dedent(src, &s, &e);
+		ev->indent = eval_dedent(src, &s, &e);
 	ev->text = &t;
 	ev->depth++;
 	eval_list(ev, s, e, node_from(ev->t->nodes, r->n0, r->n1, s), r->n1);
@@ -358,7 +358,7 @@ eval_args(struct ev *ev, const struct node *n, struct str *argv)
 		else
 			st = eval_text(ev, &args[i], &argv[i]);
 		if (st == NV_DEPTH)
-			return deep(ev, n);
+			return eval_deep(ev, n);
 		if (st != NV_OK)
 			return st;
 	}
@@ -531,7 +531,7 @@ run_built(struct ev *ev, const struct node *n, struct str *out)
 	if (inner.n0 == inner.n1)
 		return eval_refuse(ev, n, NULL, n->flags & NF_WORDS ? MACRO_W_ARITY : MACRO_W_UNKNOWN, out);
 	if ((st = eval_text(ev, &inner, &text)) != NV_OK)
-		return st == NV_DEPTH ? deep(ev, n) : st;
+		return st == NV_DEPTH ? eval_deep(ev, n) : st;
 	st = eval_refuse(ev, n, NULL, n->flags & NF_WORDS ? MACRO_W_ARITY : MACRO_W_UNKNOWN, out);
 	if (ev->silent)
 		return st;
@@ -567,7 +567,7 @@ run_macro(struct ev *ev, const struct node *n, struct str *out)
 	enum nv st;
 
 	*out = raw;
-	if (!step(ev, n))
+	if (!eval_step(ev, n))
 		return NV_HALT;
 	eval_used(ev, n->name);
 	switch (n->type) {
@@ -600,189 +600,12 @@ run_macro(struct ev *ev, const struct node *n, struct str *out)
 		return st;
 	}
 	if (ev->r->env->trace)
-		trace(ev, ev->t->names[n->name].s, raw, *out, MACRO_SRC_MACRO,
+		eval_trace(ev, ev->t->names[n->name].s, raw, *out, MACRO_SRC_MACRO,
 		    st == NV_REFUSED ? MACRO_BRANCH_RAW : MACRO_BRANCH_NONE);
 	return st;
 }
 
-/* ---- blocks ---- */
-
-static bool
-writes_inside(const struct ev *ev, uint32_t i, uint32_t end)
-{
-	const struct node *v = ev->t->nodes;
-
-	if (!(ev->t->traits & MACRO_HAS_WRITE))
-		return false;
-	for (; i < end; i++)
-		if ((v[i].type == N_MACRO && row_get(v[i].row)->flags & ROW_WRITE) || v[i].type == N_SHORT)
-			return true;
-	return false;
-}
-
-/* A message keeps what writes as text, with one warning. */
-static bool
-kept_in_message(struct ev *ev, uint32_t i, uint32_t end)
-{
-	if (ev->piece->owner != MACRO_MESSAGE_READ || !writes_inside(ev, i, end))
-		return false;
-	if (!ev->kept_warned)
-		eval_warn(ev, MACRO_W_MESSAGE_WRITE, &ev->t->nodes[i], STR_NULL,
-		    "a message may not write variables: the macro stays as text");
-	ev->kept_warned = true;
-	return true;
-}
-
-/* Which branch is taken: the tag that begins it, or UINT32_MAX for none; an error keeps the block raw. */
-static enum tri
-choose(struct ev *ev, const struct node *open, uint32_t i, uint32_t *tag_out, enum macro_code *code)
-{
-	const struct node *v = ev->t->nodes;
-	uint32_t tag = i;
-
-	for (;;) {
-		enum tri t;
-
-		if (v[tag].type == N_ELSE)
-			break;
-		t = cond_eval(ev, open, v[tag].arg, code);
-		if (t == TRI_ERROR || t == TRI_HALT)
-			return t;
-		if (open->flags & NF_UNLESS)
-			t = t == TRI_YES ? TRI_NO : TRI_YES;
-		if (t == TRI_YES)
-			break;
-		tag = v[tag].next;
-		if (v[tag].type == N_CLOSE) {
-			*tag_out = UINT32_MAX;
-			return TRI_NO;
-		}
-	}
-	*tag_out = tag;
-	return tag == i ? TRI_YES : TRI_NO;
-}
-
-/* Marinara: what of a branch stands, when its block's tags stand alone on their lines. */
-static void
-trim_lines(const struct ev *ev, const struct node *open, uint32_t *s, uint32_t *e)
-{
-	const struct node *close = &ev->t->nodes[open->close];
-	struct str src = ev->t->src;
-	uint32_t k;
-
-	if (open->flags & NF_ALONE) {
-		for (k = *s; k < *e && (src.p[k] == ' ' || src.p[k] == '\t'); k++)
-			;
-		if (k < *e && src.p[k] == '\n')
-			*s = k + 1;
-	}
-	if (close->flags & NF_ALONE) {
-		for (k = *e; k > *s && (src.p[k - 1] == ' ' || src.p[k - 1] == '\t'); k--)
-			;
-		if (k == *s || src.p[k - 1] == '\n')
-			*e = k;
-	}
-}
-
-void
-take_branch(struct ev *ev, const struct node *open, uint32_t tag)
-{
-	const struct node *v = ev->t->nodes;
-	uint32_t s = v[tag].end, next = v[tag].next, e = v[next].start, indent = ev->indent;
-
-	if (open->dialect == MACRO_MARINARA)
-		trim_lines(ev, open, &s, &e);
-	else if (open->dialect == MACRO_SILLYTAVERN && !(open->flags & NF_KEEP))
-		ev->indent = dedent(ev->t->src, &s, &e);
-	if (too_deep(ev)) {
-		deep(ev, open);
-		gap(ev, s, e);
-	} else if (!step(ev, open)) {
-		gap(ev, s, e);
-	} else {
-		ev->depth++;
-		eval_list(ev, s, e, node_from(v, v[tag].skip, next, s), next);
-		ev->depth--;
-	}
-	ev->indent = indent;
-}
-
-// clang-format off
-static const char *const cond_faults[MACRO_W__COUNT] = {
-	[MACRO_W_PARSE] = "the condition is not well formed: the block stays as written",
-	[MACRO_W_UNSUPPORTED] = "the condition uses what this dialect does not have: the block stays as written",
-	[MACRO_W_TYPE] = "the condition compares the size of something that is no number: the block stays as written",
-	[MACRO_W_DEPTH] = "the condition is nested too deep: the block stays as written",
-};
-// clang-format on
-
-static void
-raw_block(struct ev *ev, const struct node *open, enum macro_code code, bool traced)
-{
-	struct str raw = eval_src(ev, open->start, ev->t->nodes[open->close].end);
-
-	if (code < MACRO_W__COUNT)
-		eval_warn(ev, code, open, STR("if"), "%s",
-		    cond_faults[code] ? cond_faults[code] : "the block stays as written");
-	literal(ev, raw.p, raw.n);
-	if (traced)
-		trace(ev, STR("if"), raw, raw, MACRO_SRC_IF, MACRO_BRANCH_RAW);
-}
-
-/* A block in a list; *pos is the byte from which on the list goes on. Returns false if it stays raw. */
-static bool
-run_block(struct ev *ev, uint32_t i, uint32_t *pos)
-{
-	const struct node *open = &ev->t->nodes[i], *close = &ev->t->nodes[open->close];
-	const struct header *h = &ev->t->headers[open->arg];
-	enum macro_code code = MACRO_W__COUNT;
-	size_t mark = ev->text->sb.n;
-	struct str src = ev->t->src;
-	uint32_t tag, after = close->end;
-	enum tri t;
-
-	*pos = close->end;
-	if (ev->silent && (open->dialect == MACRO_MARINARA || kept_in_message(ev, i, open->close))) {
-		raw_block(ev, open, MACRO_W__COUNT, false);
-		return false;
-	}
-	eval_used(ev, open->name);
-	if (ev->r->plan && open->dialect == MACRO_MARINARA) {
-		plan_block(ev, i);
-		return true;
-	}
-	if (h->empty &&
-	    open->dialect == MACRO_SILLYTAVERN) { /* no condition: stays as written (decisions 33) */
-		raw_block(ev, open, MACRO_W_PARSE, true);
-		return false;
-	}
-	if (open->flags & NF_ELSEIF || h->error) {
-		raw_block(ev, open,
-		    open->flags & NF_ELSEIF ? MACRO_W_UNSUPPORTED : (enum macro_code)(h->error - 1), true);
-		return false;
-	}
-	t = choose(ev, open, i, &tag, &code);
-	if (t == TRI_ERROR || t == TRI_HALT) {
-		raw_block(ev, open, code, t == TRI_ERROR && code != MACRO_W_DEPTH);
-		return false;
-	}
-	if (close->flags & NF_ALONE) {
-		while (after < src.n && (src.p[after] == ' ' || src.p[after] == '\t'))
-			after++;
-		*pos = after + 1;
-	}
-	if (tag != UINT32_MAX)
-		take_branch(ev, open, tag);
-	if (ev->r->env->trace) {
-		const struct sb *sb = &ev->text->sb;
-		size_t from = mark < sb->n ? mark : sb->n;
-
-		trace(ev, STR("if"), eval_src(ev, open->start, close->end),
-		    (struct str){ sb->p + from, sb->n - from }, MACRO_SRC_IF,
-		    t == TRI_YES ? MACRO_BRANCH_THEN : MACRO_BRANCH_ELSE);
-	}
-	return true;
-}
+/* ---- lists ---- */
 
 enum nv
 eval_node(struct ev *ev, uint32_t i, struct str *out)
@@ -824,7 +647,7 @@ run_group(struct ev *ev, const struct node *g, uint32_t i)
 	}
 	for (size_t m = 0; m < env->n_members && !ev->halted; m++) {
 		if (m)
-			literal(ev, "\n", 1);
+			eval_literal(ev, "\n", 1);
 		ev->member = &env->members[m];
 		eval_list(ev, g->start, g->end, i + 1, g->skip);
 	}
@@ -838,9 +661,9 @@ put_raw(struct ev *ev, const struct node *n, uint32_t end, enum macro_code code,
 
 	if (code < MACRO_W__COUNT)
 		eval_warn(ev, code, n, STR_NULL, "%s", what);
-	literal(ev, raw.p, raw.n);
+	eval_literal(ev, raw.p, raw.n);
 	if (ev->r->env->trace)
-		trace(ev, STR("raw"), raw, raw, MACRO_SRC_RAW, MACRO_BRANCH_RAW);
+		eval_trace(ev, STR("raw"), raw, raw, MACRO_SRC_RAW, MACRO_BRANCH_RAW);
 }
 
 /* Values and blocks; returns the node after, *pos the byte after. */
@@ -879,14 +702,14 @@ list_node(struct ev *ev, uint32_t i, uint32_t e, uint32_t n1, uint32_t *pos)
 		break;
 	}
 	if (ev->silent && kept_in_message(ev, i, n->skip)) {
-		gap(ev, n->start, n->end);
+		eval_gap(ev, n->start, n->end);
 		*pos = n->end;
 		return n->skip;
 	}
 	st = run_macro(ev, n, &v);
 	*pos = node_end(ev, n);
 	if (st == NV_HALT || st == NV_DEPTH)
-		literal(ev, v.p, v.n);
+		eval_literal(ev, v.p, v.n);
 	else
 		insert(ev, v);
 	return n->flags & NF_SCOPED ? ev->t->nodes[n->close].skip : n->skip;
@@ -903,97 +726,8 @@ eval_list(struct ev *ev, uint32_t s, uint32_t e, uint32_t n0, uint32_t n1)
 			i++;
 			continue;
 		}
-		gap(ev, pos, v[i].start - (v[i].type == N_OPEN && v[i].flags & NF_ALONE ? v[i].aux : 0));
+		eval_gap(ev, pos, v[i].start - (v[i].type == N_OPEN && v[i].flags & NF_ALONE ? v[i].aux : 0));
 		i = list_node(ev, i, e, n1, &pos);
 	}
-	gap(ev, pos, e);
-}
-
-/* ---- pieces ---- */
-
-/* Marinara: the value of a choice block is preset text, expanded once (decisions 34). */
-bool
-eval_preset(struct ev *ev, struct str name, struct str *out)
-{
-	struct macro_run *r = ev->r;
-	struct str *have, raw;
-	struct macro_piece p = { .owner = MACRO_TEXT, .member = ev->member };
-
-	if (!r->env->preset_var)
-		return false;
-	if (!r->presets)
-		r->presets = map_create(r->a);
-	have = map_get(r->presets, name);
-	if (have) {
-		*out = *have;
-		return true;
-	}
-	if (!r->env->preset_var(r->env->preset_ctx, name, &raw))
-		return false;
-	have = arena_new(r->a, struct str);
-	*have = raw; /* what a value that reads itself finds */
-	map_set(r->presets, name, have);
-	p.tpl = macro_compile(r->a, raw, ev->t->dialect);
-	*have = eval_nested(r, &p);
-	*out = *have;
-	return true;
-}
-
-static struct str
-eval_template(struct macro_run *r, const struct macro_piece *p)
-{
-	const struct macro_template *t = p->tpl;
-	struct text text = { .sb = sb_new(r->a) };
-	uint64_t small[4] = { 0 };
-	struct ev ev = {
-		.r = r,
-		.t = t,
-		.piece = p,
-		.text = &text,
-		.member = p->member,
-		.silent = p->owner == MACRO_MESSAGE_READ || p->owner == MACRO_MESSAGE_FULL,
-		.seen = small,
-	};
-
-	if (!t->n_nodes && (t->dialect != MACRO_SILLYTAVERN || str_chr(t->src, '\\', 0) == STR_NPOS))
-		return t->src;
-	if (!ev.member && r->env->n_members)
-		ev.member = &r->env->members[r->env->speaker < r->env->n_members ? r->env->speaker : 0];
-	if (t->n_names > 256)
-		ev.seen = arena_array(r->a, uint64_t, t->n_names / 64 + 1);
-	ev.drop_cr = t->groups && r->env->n_members >= 2;
-	if (!step(&ev, NULL))
-		return t->src;
-	sb_reserve(&text.sb, t->src.n + t->src.n / 4);
-	eval_list(&ev, 0, (uint32_t)t->src.n, 0, t->n_nodes);
-	return sb_str(&text.sb);
-}
-
-struct str
-eval_nested(struct macro_run *r, const struct macro_piece *p)
-{
-	struct str out;
-
-	if (r->field_level >= MACRO_FIELD_DEPTH) {
-		run_warn(r, &(struct macro_warning){ .code = MACRO_W_DEPTH,
-				.message = "texts that read each other are nested too deep",
-				.count = 1 });
-		return p->tpl->src;
-	}
-	r->field_level++;
-	out = p->tpl->dialect == MACRO_TOMORIBOT ? tomori_piece(r, p) : eval_template(r, p);
-	r->field_level--;
-	return out;
-}
-
-struct str
-macro_eval(struct macro_run *r, const struct macro_piece *p)
-{
-	if (r->env->phase == MACRO_IMPORT) {
-		run_warn(r, &(struct macro_warning){ .code = MACRO_W_PHASE,
-				.message = "macros are not evaluated while importing",
-				.count = 1 });
-		return p->tpl->src;
-	}
-	return eval_nested(r, p);
+	eval_gap(ev, pos, e);
 }

@@ -9,10 +9,8 @@
  *
  * Life of an assembly:
  *	run = macro_run_new(a, &env);
- *	text = macro_eval(run, &(struct macro_piece){ .tpl = tpl });	one call per text, in the order of
- *evaluation
- *	res = macro_run_result(run);				writes in the order in which commit applies
- *them
+ *	text = macro_eval(run, &(struct macro_piece){ .tpl = tpl });	for each text, in order
+ *	res = macro_run_result(run);	its writes stand in the order in which commit applies them
  */
 #ifndef MACRO_MACRO_H
 #define MACRO_MACRO_H
