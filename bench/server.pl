@@ -20,7 +20,7 @@ my $tmp = tempdir(CLEANUP => 1);
 my $tick = POSIX::sysconf(&POSIX::_SC_CLK_TCK);
 STDOUT->autoflush(1);
 
-my $s = Tavern::Stack->new(own_pg => 1, workers => 2, mock_args => ['-n', 100, '-i', 20],
+my $s = Tavern::Stack->new(own_pg => 1, pg_settings => ['fsync=on', 'shared_buffers=256MB'], workers => 2, mock_args => ['-n', 100, '-i', 20],
 	conf => { worker_threads_max => 1200, worker_streams_max => 1100, worker_threads_reserved => 32, account_streams_max => 0, log_level => 'warn' });
 print "# fsync=", scalar $s->sql('SHOW fsync'), " synchronous_commit=", scalar $s->sql('SHOW synchronous_commit'), " full_page_writes=",
 	scalar $s->sql('SHOW full_page_writes'), " workers=2 cores=", scalar(() = qx(nproc) =~ /\d+/g), "\n";

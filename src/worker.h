@@ -30,7 +30,9 @@ struct worker {
 /* The whole life of a worker process after the fork; its exit status. */
 int worker_main(struct worker *w);
 
-/* The application. All on the loop thread. */
+/* The application, in the master before the first fork: tables that all workers share. No threads, no descriptors. */
+void app_prepare(void);
+/* The application in a worker. All on the loop thread. */
 int app_start(struct worker *w); /* sets w->server; -1 = cannot serve, and has logged why */
 void app_cancel(
     struct worker *w);           /* drain_timeout has passed: cancel what still runs, it has 5 s to say so */

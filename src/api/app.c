@@ -6,6 +6,7 @@
 #include "api/tables.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "token/token.h"
 #include "turn/turn.h"
 #include "worker.h"
 
@@ -160,6 +161,12 @@ startup_check(struct app *app)
 	}
 	log_error("database.refused", "code=%s reason=\"%s\"", c.err.code, c.err.msg);
 	return false;
+}
+
+void
+app_prepare(void)
+{
+	token_warm();
 }
 
 int

@@ -48,6 +48,21 @@ seed_new(void)
 	return s >> 1; /* fits a bigint column */
 }
 
+/* How the session's worldbook is called in traces; the scope id is the wire's: worldbook:ID:VERSION. */
+static void
+books_name(struct turn *t)
+{
+	struct prompt_book_name *n;
+
+	if (t->in.nbooks == 0)
+		return;
+	n = arena_new(t->c->a, struct prompt_book_name);
+	*n = (struct prompt_book_name){ .book = t->in.books[0].book, .worldbook_id = t->s.worldbook.id, .name = t->s.worldbook.name,
+		.scope = str_c(arena_printf(t->c->a, "worldbook:%.*s:%lld", STR_ARG(t->s.worldbook.id), (long long)t->s.worldbook.version_no)) };
+	t->in.book_names = n;
+	t->in.nbook_names = 1;
+}
+
 static void
 input_settle(struct turn *t)
 {
@@ -65,11 +80,19 @@ input_settle(struct turn *t)
 	in->policy = t->s.policy;
 	in->structure = json_get(body, "structure");
 	in->delivery = json_get(body, "delivery");
+	in->request = body;
+	in->metadata = t->s.metadata;
+	in->value_warnings = true;
 	in->preset_choices = t->s.preset_choices;
 	in->message_macros = message_macros_setting(t);
 	in->reasoning_effort = json_get_str(json_get(body, "generation_params"), "reasoning_effort");
 	in->names_in_messages_supported = true;
+	if (in->preset == NULL || prompt_preset_context(in->preset) == 0)
+		in->max_context = t->p->conf.context_tokens;
 	in->max_reply = json_get_int(json_get(body, "generation_params"), "max_output_tokens", 0);
+	if (in->max_reply == 0 && (in->preset == NULL || prompt_preset_reply(in->preset) == 0))
+		in->max_reply = t->p->conf.reply_tokens;
+	books_name(t);
 	in->count = count_tokens;
 	in->count_arg = t;
 	in->tokens_reserved = 3;

@@ -355,6 +355,11 @@ static const struct route rows[] = {
 	{ .path = NULL },
 };
 
+void
+app_prepare(void)
+{
+}
+
 int
 app_start(struct worker *w)
 {
