@@ -163,6 +163,17 @@ startup_check(struct app *app)
 	return false;
 }
 
+/* The worker cannot serve: what was opened is closed. */
+static int
+refused(struct app *app)
+{
+	if (app->llm)
+		llm_destroy(&app->llm);
+	db_destroy(&app->db_sys);
+	db_destroy(&app->db);
+	return -1;
+}
+
 void
 app_prepare(void)
 {
@@ -190,15 +201,15 @@ app_start(struct worker *w)
 	app->db = pool(app, DB_APP);
 	app->db_sys = pool(app, DB_SYS);
 	if (!startup_check(app))
-		return -1;
+		return refused(app);
 	app->llm = model_client(app);
 	app->auth = auth_of_settings(app);
 	if (app->auth == NULL)
-		return -1;
+		return refused(app);
 	app->turns = turn_runner(app);
 	if (turns_start(app->turns) < 0) {
 		log_error("persister.not_started", "reason=\"%s\"", strerror(errno));
-		return -1;
+		return refused(app);
 	}
 	w->server_conf.version = PACKAGE_VERSION;
 	w->server = server_create(w->arena, w->loop, app->router, &w->server_conf, &hooks);
