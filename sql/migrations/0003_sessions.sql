@@ -69,6 +69,7 @@ CREATE TABLE tavern.branch (
 	forked_from text COLLATE "C",           -- branch id
 	forked_at int,                          -- floor number
 	policy json NOT NULL DEFAULT '{}',
+	decisions text COMPRESSION lz4,         -- timers and answers of decision statements (JSON); NULL = none asked yet
 	revision int NOT NULL DEFAULT 0,        -- counts commits; compared by the commit of a turn
 	created_at bigint NOT NULL,
 	updated_at bigint NOT NULL,

@@ -153,7 +153,7 @@ SELECT s.id, f.id, f.branch_id, c.id, c.key, c.new_value, c.scope, c.source, c.c
 
 -- name: branch_of_floor
 -- What a fork needs: the floor, the branch it is seen from, its ranges. $1 floor id
-SELECT f.no, f.state, f.floor_seq, s.no, s.id, s.status, b.no, b.segs, b.his, b.id, f.segment_no
+SELECT f.no, f.state, f.floor_seq, s.no, s.id, s.status, b.no, b.segs, b.his, b.id, f.segment_no, b.decisions, b.head_seq
   FROM floor f
   JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
   JOIN branch b ON b.account_no = acct() AND b.session_no = s.no AND b.segs[cardinality(b.segs)] = f.segment_no
@@ -163,14 +163,14 @@ SELECT f.no, f.state, f.floor_seq, s.no, s.id, s.status, b.no, b.segs, b.his, b.
 SELECT 1 FROM branch WHERE account_no = acct() AND session_no = $1 AND id = $2;
 
 -- name: branch_fork
--- $1 session no, $2 branch id, $3 segments (array text), $4 ends, $5 head, $6 forked from, $7 now, $8 segment that owns the fork point
+-- $1 session no, $2 branch id, $3 segments (array text), $4 ends, $5 head, $6 forked from, $7 now, $8 segment that owns the fork point, $9 decisions
 WITH g AS (
 	INSERT INTO segment (session_no) SELECT s.no FROM session s WHERE s.account_no = acct() AND s.no = $1 RETURNING no
 ), shared AS (
 	UPDATE segment SET shared_upto = greatest(shared_upto, $5) WHERE account_no = acct() AND no = $8
 )
-INSERT INTO branch (session_no, id, segs, his, head_seq, forked_from, forked_at, created_at, updated_at)
-SELECT $1, $2, $3::bigint[] || g.no, $4::int[] || $5::int, $5, $6, $5, $7, $7 FROM g
+INSERT INTO branch (session_no, id, segs, his, head_seq, forked_from, forked_at, decisions, created_at, updated_at)
+SELECT $1, $2, $3::bigint[] || g.no, $4::int[] || $5::int, $5, $6, $5, $9, $7, $7 FROM g
 RETURNING no, segs[cardinality(segs)];
 
 -- name: branch_vars_as_of

@@ -9,7 +9,8 @@ SELECT s.no, s.status, s.prompt_mode, s.model_provider, s.model_name, s.model_pa
        (SELECT count(*) FROM run r WHERE r.account_no = acct() AND r.state = 'running'),
        EXISTS (SELECT FROM run r WHERE r.account_no = acct() AND r.branch_no = b.no AND r.state = 'running'),
        (SELECT f.id FROM unnest(b.segs, b.his) r (seg, hi) JOIN floor f ON f.account_no = acct() AND f.segment_no = r.seg AND f.floor_seq = b.head_seq
-         WHERE r.hi >= b.head_seq ORDER BY r.hi LIMIT 1)
+         WHERE r.hi >= b.head_seq ORDER BY r.hi LIMIT 1),
+       b.decisions
   FROM session s
   JOIN account a ON a.no = acct()
   LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = s.no AND b.id = $2
@@ -104,6 +105,10 @@ WITH r AS (
 	SELECT $20, 'floor.committed', json_build_object('floorId', f.id, 'runNo', $3), $18 FROM f
 )
 SELECT p.no FROM p;
+
+-- name: turn_decisions
+-- Timers and answers of decision statements as this turn leaves them; behind turn_commit, which holds the branch's row.
+UPDATE branch SET decisions = $2 WHERE account_no = acct() AND no = $1;
 
 -- name: run_text_drop
 -- A statement of its own behind the one that ended the run: that one may have waited for the persister, whose text its snapshot does not show.

@@ -5,6 +5,8 @@
 #include "api/rest.h"
 #include "api/tables.h"
 #include "base/id.h"
+#include "base/limits.h"
+#include "macro/decide.h"
 #include "store/branch.h"
 
 /* clang-format off */
@@ -238,6 +240,20 @@ fork_variables(struct ctx *c, struct rows *vars, const struct rows *made, const 
 	    : 0;
 }
 
+/* Timers of decision statements as they were: one turn a floor. */
+static struct str
+fork_decisions(struct ctx *c, struct str stored, int64_t turns)
+{
+	struct macro_decisions *d;
+	struct json_error err;
+
+	if (!stored.p || turns <= 0)
+		return stored;
+	d = macro_decisions_new(c->a, json_read(c->a, stored, LIM_JSON_DEPTH, &err));
+	macro_decisions_rewind(d, turns);
+	return json_text(c->a, macro_decisions_json(c->a, d));
+}
+
 static int
 fork_work(struct request *r, void *arg)
 {
@@ -264,7 +280,8 @@ fork_work(struct request *r, void *arg)
 		n++;
 	vars = db_query(c, STMT_branch_vars_as_of, P_INT(row_int(rs, 6)), P_INT(row_int(rs, 10)), P_INT(seq));
 	made = db_query(c, STMT_branch_fork, P_INT(row_int(rs, 3)), P_STR(w->branch_id), P_STR(int_array(c->a, &b, n, false, 0)),
-	    P_STR(int_array(c->a, &b, n, true, seq)), P_INT(seq), P_STR(row_str(rs, 9)), P_INT(c->now), P_INT(row_int(rs, 10)));
+	    P_STR(int_array(c->a, &b, n, true, seq)), P_INT(seq), P_STR(row_str(rs, 9)), P_INT(c->now), P_INT(row_int(rs, 10)),
+	    P_STR(fork_decisions(c, row_str(rs, 11), row_int(rs, 12) - seq)));
 	if (rows_next(made) <= 0 || fork_variables(c, vars, made, w, row_str(rs, 4), row_int(rs, 3), seq) < 0)
 		return -1;
 	sb_truncate(&w->out, 0);

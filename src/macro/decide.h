@@ -8,8 +8,10 @@
  *	macro_turn_end(turn)				timers move, answers are kept
  *	env.answer = macro_turn_lookup, env.answer_ctx = turn		for the evaluation
  *
- * A preview plans and looks up, but never answers nor ends. State is data that the caller stores per
- * branch (macro_decisions_json and back): answers of at most 200 turns, failures never.
+ * A preview plans and looks up, but never answers nor ends. Texts that come up later (entries of lore) are
+ * planned, answered and ended in the same way: what was looked at before is not asked again, and only what
+ * is left of the limit can be. State is data that the caller stores per branch (macro_decisions_json and
+ * back): answers of at most 200 turns, failures never.
  */
 #ifndef MACRO_DECIDE_H
 #define MACRO_DECIDE_H
@@ -67,6 +69,8 @@ void statements_merge(struct arena *a, const struct macro_statements *in, struct
 struct macro_decisions; /* timers and answers of one branch */
 struct macro_decisions *macro_decisions_new(struct arena *a, const struct json *stored); /* NULL = none yet */
 struct json *macro_decisions_json(struct arena *a, const struct macro_decisions *d);
+/* As the story was `turns` turns ago: what began since is forgotten. For forks. */
+void macro_decisions_rewind(struct macro_decisions *d, int64_t turns);
 
 struct macro_held {
 	bool choice;
@@ -90,6 +94,10 @@ struct macro_turn *macro_turn_begin(
     struct arena *a, struct macro_decisions *state, struct str key, struct str model);
 void macro_turn_plan(struct macro_turn *t, const struct macro_env *env,
     const struct macro_template *const *texts, size_t n, unsigned limit);
+/* One statement that is not written in a text (an entry's): its text is keyed here. As macro_turn_plan. */
+void macro_turn_want(struct macro_turn *t, const struct macro_statement *s, unsigned limit);
+/* A statement as lookups know it: blanks collapsed, trimmed. */
+struct str macro_statement_key(struct arena *a, struct str text);
 /* Answer to t->ask.v[i]: MACRO_YES or MACRO_NO, for a choice MACRO_OPTION; that it was offered is the
  * caller's to check. */
 void macro_turn_answer(struct macro_turn *t, size_t i, struct macro_answer answer);

@@ -60,7 +60,8 @@ struct macro_turn_private {
 	struct arena *a;
 	struct str key, model;
 	VEC(struct judged) judged;
-	VEC(struct reply) replies; /* this turn's answers: kept ones and new ones */
+	VEC(struct reply) replies;    /* this turn's answers: kept ones and new ones */
+	size_t ended_ask, ended_judged; /* what macro_turn_end has dealt with */
 };
 
 /* ---- state ---- */
@@ -361,13 +362,31 @@ known(void *ctx, bool choice, struct str text)
 	return (struct macro_answer){ 0 };
 }
 
-static bool
-wanted(const struct macro_turn *t, const struct macro_statement *s)
+static const struct judged *
+judged_find(const struct macro_turn *t, const struct macro_statement *s)
 {
 	for (size_t i = 0; i < t->p->judged.n; i++)
 		if (t->p->judged.v[i].s.choice == s->choice && str_eq(t->p->judged.v[i].s.text, s->text))
-			return t->p->judged.v[i].verdict == V_ASK;
+			return &t->p->judged.v[i];
+	return NULL;
+}
+
+static bool
+listed(const struct macro_statements *list, const struct macro_statement *s)
+{
+	for (size_t i = 0; i < list->v.n; i++)
+		if (list->v.v[i].choice == s->choice && str_eq(list->v.v[i].text, s->text))
+			return true;
 	return false;
+}
+
+/* Must it be asked, and has no earlier plan of this turn taken or dropped it? */
+static bool
+wanted(const struct macro_turn *t, const struct macro_statement *s)
+{
+	const struct judged *j = judged_find(t, s);
+
+	return j && j->verdict == V_ASK && !listed(&t->ask, s) && !listed(&t->dropped, s);
 }
 
 static void
@@ -379,11 +398,38 @@ judge_all(struct macro_turn *t, const struct macro_statements *found)
 	for (size_t i = 0; i < merged.v.n; i++) {
 		struct judged j = { .s = merged.v.v[i] };
 
+		if (judged_find(t, &j.s))
+			continue; /* of an earlier plan of this turn */
 		judge(t, &j);
 		vec_push(t->p->a, &t->p->judged, j);
 		if (j.verdict == V_KNOWN)
 			reply_set(t, j.s.choice, j.s.text, j.answer);
 	}
+}
+
+/* What is left of the limit is asked, by priority; `planned`: statements that earlier plans have judged. */
+static void
+ask_add(struct macro_turn *t, struct macro_statements *ask, size_t planned, unsigned limit)
+{
+	struct arena *a = t->p->a;
+	struct macro_statements take = { 0 };
+
+	for (size_t i = planned; i < t->p->judged.n; i++) {
+		const struct judged *j = &t->p->judged.v[i];
+		struct macro_statement s = second_of(&j->s);
+		struct macro_answer answer;
+
+		if (j->verdict != V_SECOND)
+			continue;
+		if (kept_answer(t, &s, &answer))
+			reply_set(t, false, s.text, answer);
+		else
+			vec_push(a, &ask->v, s);
+	}
+	if (t->p->model.n)
+		macro_statements_plan(a, ask, limit > t->ask.v.n ? limit - (unsigned)t->ask.v.n : 0, &take, &t->dropped);
+	for (size_t i = 0; i < take.v.n; i++)
+		vec_push(a, &t->ask.v, take.v.v[i]);
 }
 
 void
@@ -393,6 +439,7 @@ macro_turn_plan(struct macro_turn *t, const struct macro_env *env, const struct 
 	struct arena *a = t->p->a;
 	struct macro_env e = *env;
 	struct macro_statements all = { 0 }, left = { 0 }, ask = { 0 };
+	size_t planned = t->p->judged.n;
 
 	e.answer = NULL;
 	for (size_t i = 0; i < n; i++)
@@ -405,20 +452,28 @@ macro_turn_plan(struct macro_turn *t, const struct macro_env *env, const struct 
 	for (size_t i = 0; i < left.v.n; i++)
 		if (wanted(t, &left.v.v[i]))
 			vec_push(a, &ask.v, left.v.v[i]);
-	for (size_t i = 0; i < t->p->judged.n; i++) {
-		const struct judged *j = &t->p->judged.v[i];
-		struct macro_statement s = second_of(&j->s);
-		struct macro_answer answer;
+	ask_add(t, &ask, planned, limit);
+}
 
-		if (j->verdict != V_SECOND)
-			continue;
-		if (kept_answer(t, &s, &answer))
-			reply_set(t, false, s.text, answer);
-		else
-			vec_push(a, &ask.v, s);
-	}
-	if (t->p->model.n)
-		macro_statements_plan(a, &ask, limit, &t->ask, &t->dropped);
+void
+macro_turn_want(struct macro_turn *t, const struct macro_statement *s, unsigned limit)
+{
+	struct macro_statements all = { 0 }, ask = { 0 };
+	struct macro_statement own = *s;
+	size_t planned = t->p->judged.n;
+
+	own.text = statement_key(t->p->a, s->text);
+	vec_push(t->p->a, &all.v, own);
+	judge_all(t, &all);
+	if (wanted(t, &own))
+		vec_push(t->p->a, &ask.v, own);
+	ask_add(t, &ask, planned, limit);
+}
+
+struct str
+macro_statement_key(struct arena *a, struct str text)
+{
+	return statement_key(a, text);
 }
 
 void
@@ -539,7 +594,7 @@ drop_old(struct macro_decisions *d)
 void
 macro_turn_end(struct macro_turn *t)
 {
-	for (size_t i = 0; i < t->ask.v.n; i++) {
+	for (size_t i = t->p->ended_ask; i < t->ask.v.n; i++) {
 		const struct macro_statement *s = &t->ask.v.v[i];
 		const struct reply *r = reply_find(t, s->choice, s->text);
 
@@ -550,7 +605,7 @@ macro_turn_end(struct macro_turn *t)
 		if (is_yes(r->answer))
 			start_timer(t, s, r->answer);
 	}
-	for (size_t i = 0; i < t->p->judged.n; i++) {
+	for (size_t i = t->p->ended_judged; i < t->p->judged.n; i++) {
 		struct judged *j = &t->p->judged.v[i];
 		struct macro_held h = { .choice = j->s.choice, .text = j->s.text };
 
@@ -561,7 +616,28 @@ macro_turn_end(struct macro_turn *t)
 		h.answer = j->answer;
 		vec_push(t->p->a, &t->held, h);
 	}
+	t->p->ended_ask = t->ask.v.n;
+	t->p->ended_judged = t->p->judged.n;
 	drop_old(t->state);
+}
+
+void
+macro_decisions_rewind(struct macro_decisions *d, int64_t turns)
+{
+	size_t n = 0;
+
+	if (turns <= 0)
+		return;
+	d->turn = d->turn > turns ? d->turn - turns : 0;
+	d->key = STR("");
+	for (size_t i = 0; i < d->timers.n; i++)
+		if (d->timers.v[i].yes <= d->turn)
+			d->timers.v[n++] = d->timers.v[i];
+	d->timers.n = n;
+	for (size_t i = n = 0; i < d->checks.n; i++)
+		if (d->checks.v[i].turn <= d->turn)
+			d->checks.v[n++] = d->checks.v[i];
+	d->checks.n = n;
 }
 
 struct macro_answer

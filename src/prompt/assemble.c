@@ -79,6 +79,7 @@ prompt_assemble(struct arena *a, const struct prompt_input *in, struct prompt **
 	struct prompt *p = b->out;
 
 	input_history(b);
+	decision_plan(b);
 	if (in->preset || in->mode == PROMPT_REARRANGE)
 		builders[in->mode](b);
 	else
@@ -91,6 +92,7 @@ prompt_assemble(struct arena *a, const struct prompt_input *in, struct prompt **
 	p->sampling = b->preset->sampling;
 	p->use_sysprompt = b->preset->use_sysprompt;
 	p->macros = macro_run_result(b->run);
+	p->decided = b->turn;
 	p->user_regex = &b->user_trace;
 	p->stored = b->stored.v;
 	p->nstored = b->stored.n;

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/tm.h"
 #include "lore/lore.h"
+#include "macro/decide.h"
 #include "macro/macro.h"
 #include "regex/script.h"
 
@@ -102,6 +103,21 @@ struct prompt_reasoning {
 	struct str prefix, suffix, separator;
 };
 
+/*
+ * Decision statements of a branch (macro/decide.h): its state, and who answers. The assembly plans what its texts
+ * need before it evaluates them; what only activated lore needs is planned when it comes up.
+ */
+struct prompt_decisions {
+	struct macro_decisions *state;        /* changed; the caller stores it if the turn commits */
+	struct str key, model;                /* of macro_turn_begin; model absent = none: nothing is asked */
+	unsigned limit;                       /* statements per turn; 0 = the default */
+	/* Answers t->ask from index `from` on with macro_turn_answer; silence = no answer. NULL = nobody does. Not called
+	 * by a dry run or preview. */
+	void (*ask)(void *arg, struct macro_turn *t, size_t from);
+	void *ask_arg;
+	bool running;                         /* the branch has a state: its turns are counted even without statements */
+};
+
 struct prompt_input {
 	enum prompt_mode mode;
 	enum prompt_type type;
@@ -137,7 +153,8 @@ struct prompt_input {
 
 	struct macro_vars vars;               /* stored values (page, floor, branch, chat, global) */
 	struct macro_limits limits;           /* zeroed = the product's */
-	struct macro_answer (*answer)(void *arg, bool choice, struct str statement); /* decisions; NULL = nobody answers */
+	const struct prompt_decisions *decisions; /* NULL = as `answer` says */
+	struct macro_answer (*answer)(void *arg, bool choice, struct str statement); /* without `decisions`; NULL = nobody answers */
 	void *answer_arg;
 	const struct macro_env *tools;        /* its tool, capability and tool_alias functions are used; NULL = none */
 	struct str model;
@@ -214,6 +231,7 @@ struct prompt {
 	const struct macro_result *macros;   /* warnings, traces, staged writes in order */
 	const struct lore_result *lore;      /* NULL = no books */
 	struct lore_past lore_past;          /* to store with the floor */
+	const struct macro_turn *decided;    /* the turn of decision statements; NULL = none was needed */
 	const struct regex_trace *user_regex; /* what ran on the new message, persist then prompt */
 	struct prompt_stored *stored;
 	size_t nstored;

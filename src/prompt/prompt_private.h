@@ -167,6 +167,11 @@ struct depth_note {
 	int32_t depth;
 };
 
+/* An entry's decision statement: expanded once, though many passes may ask for it. */
+struct lore_statement {
+	struct str written, key;
+};
+
 /* ---- the state of an assembly ---- */
 
 struct build {
@@ -178,6 +183,8 @@ struct build {
 	struct macro_env env;
 	struct macro_member *members;
 	struct macro_run *run;
+	struct macro_turn *turn;    /* of decision statements; NULL = not needed yet */
+	VEC(struct lore_statement) statements; /* of lore entries */
 	struct rng rng;
 	struct regex_budget regex_budget;
 	enum message_macros message_macros;
@@ -253,6 +260,12 @@ struct str input_apply(struct build *b, const struct told *t, enum regex_channel
     struct regex_trace *trace);
 struct str input_expand(struct build *b, const struct told *t, struct str text);
 struct str input_role(enum prompt_role r);
+
+/* decision.c: decision statements of the texts */
+void decision_plan(struct build *b);                    /* before any author's text is evaluated */
+void decision_text(struct build *b, const struct macro_template *t); /* a text that came up later */
+struct macro_answer decision_of(struct build *b, struct str statement); /* a lore entry's */
+struct json *decision_json(struct build *b);            /* for the trace; NULL = nothing to say */
 
 /* world.c: the scan */
 void world_scan(struct build *b);

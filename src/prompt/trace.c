@@ -336,4 +336,6 @@ trace_fill(struct build *b)
 	json_set(t, "visibility", trace_visibility(b));
 	if (b->arranged)
 		json_set(t, "layout", layout_json(b));
+	if (b->turn)
+		json_set(t, "decisions", decision_json(b));
 }

@@ -12,6 +12,7 @@ lore_expand(void *arg, struct str text)
 	if (str_find(text, STR("{{"), 0) == STR_NPOS && str_chr(text, '<', 0) == STR_NPOS)
 		return text;
 	t = macro_compile(b->a, text, MACRO_AUTO);
+	decision_text(b, t);
 	return macro_eval(b->run, &(struct macro_piece){ .tpl = t, .owner = MACRO_LORE });
 }
 
@@ -51,8 +52,7 @@ lore_rewrite(void *arg, struct str content, bool has_depth, int32_t depth)
 static enum lore_answer
 lore_decide(void *arg, struct str statement)
 {
-	struct build *b = arg;
-	struct macro_answer ans = b->in->answer ? b->in->answer(b->in->answer_arg, false, statement) : (struct macro_answer){ 0 };
+	struct macro_answer ans = decision_of(arg, statement);
 
 	return ans.kind == MACRO_YES ? LORE_ANSWER_YES : ans.kind == MACRO_NO ? LORE_ANSWER_NO : LORE_UNANSWERED;
 }

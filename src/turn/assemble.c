@@ -63,6 +63,19 @@ books_name(struct turn *t)
 	t->in.nbook_names = 1;
 }
 
+/* A turn of decision statements is the newest message: another one, or the same edited, is another turn. */
+static void
+decisions_settle(struct turn *t)
+{
+	const struct prompt_message *m = t->in.nhistory > 0 ? &t->in.history[t->in.nhistory - 1] : NULL;
+	struct digest d = digest_sha256(m ? m->text : STR(""));
+
+	t->decisions = (struct prompt_decisions){ .state = t->s.decisions, .running = t->s.has_decisions,
+		.key = str_c(arena_printf(t->c->a, "%.*s:%.*s", STR_ARG(m ? m->id : STR("")), 16, digest_hex(t->c->a, &d).p)),
+		.model = str_c(t->p->conf.decision_model), .ask = t->p->conf.decide, .ask_arg = t->p->conf.decide_arg };
+	t->in.decisions = &t->decisions;
+}
+
 static void
 input_settle(struct turn *t)
 {
@@ -93,6 +106,7 @@ input_settle(struct turn *t)
 	if (in->max_reply == 0 && (in->preset == NULL || prompt_preset_reply(in->preset) == 0))
 		in->max_reply = t->p->conf.reply_tokens;
 	books_name(t);
+	decisions_settle(t);
 	in->count = count_tokens;
 	in->count_arg = t;
 	in->tokens_reserved = 3;

@@ -211,13 +211,28 @@ writes_send(struct ctx *c, struct turn *t, int64_t page_no)
 		.segment_no = branch_own_segment(&t->s.branch), .floor_seq = t->floor_seq, .page_no = page_no });
 }
 
+/* What the turn made of the branch's decision statements. */
+static struct rows *
+decisions_send(struct ctx *c, struct turn *t)
+{
+	if (t->prompt->decided == NULL)
+		return NULL;
+	return db_query(c, STMT_turn_decisions, P_INT(t->s.branch_no), P_STR(json_text(c->a, macro_decisions_json(c->a, t->s.decisions))));
+}
+
+static bool
+sent_well(struct rows *rs)
+{
+	return rs == NULL || rows_affected(rs) >= 0;
+}
+
 int
 turn_record_commit(struct ctx *c, void *arg)
 {
 	struct turn *t = arg;
 	int64_t page_no;
 	struct str reply = t->stored_reply.p ? t->stored_reply : t->said.visible;
-	struct rows *rs, *record, *stored, *writes, *text;
+	struct rows *rs, *record, *stored, *writes, *decisions, *text;
 	int rc;
 
 	c->now = tm_now();
@@ -234,8 +249,9 @@ turn_record_commit(struct ctx *c, void *arg)
 	record = record_send(c, t, page_no);
 	stored = stored_send(c, t);
 	writes = writes_send(c, t, page_no);
+	decisions = decisions_send(c, t);
 	text = db_query(c, STMT_run_text_drop, P_INT(t->run_no));
-	return rows_affected(record) < 0 || rows_affected(text) < 0 || (stored && rows_affected(stored) < 0) || (writes && rows_affected(writes) < 0) ? -1 : 0;
+	return sent_well(record) && sent_well(stored) && sent_well(writes) && sent_well(decisions) && sent_well(text) ? 0 : -1;
 }
 
 static struct str

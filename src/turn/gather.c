@@ -60,6 +60,8 @@ session_read(struct turn *t, struct rows *rs)
 	s->running = row_int(rs, 28);
 	s->busy = row_bool(rs, 29);
 	s->parent_floor_id = row_str(rs, 30);
+	s->has_decisions = !row_null(rs, 31);
+	s->decisions = macro_decisions_new(t->c->a, json_column(t, rs, 31));
 	if (row_null(rs, 22))
 		return fail(t->c, ERR_NOT_FOUND, "branch_not_found", "branch \"%.*s\" does not exist in this session",
 		    STR_ARG(t->q.branch_id));

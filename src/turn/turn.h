@@ -23,6 +23,13 @@ struct turns_conf {
 	/* The operator's model, where a session names none. */
 	const char *provider, *base_url, *api_key, *model;
 	int64_t context_tokens, reply_tokens; /* where neither preset nor request says */
+	/*
+	 * Who answers decision statements (prompt_decisions.ask), and the model's id, with which answers are kept. NULL = nobody:
+	 * every comparison with one is false (marinara-conditionals 8.7). Called on the request thread, without a connection.
+	 */
+	void (*decide)(void *arg, struct macro_turn *t, size_t from);
+	void *decide_arg;
+	const char *decision_model;
 	int account_streams_max;      /* running turns of one account; 0 = no limit */
 	size_t cache_bytes;           /* compiled assets of this process */
 	int lease_ms;                 /* of a run; renewed every second */

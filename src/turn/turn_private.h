@@ -39,6 +39,8 @@ struct turn_session {
 	bool deep_binding, busy;
 	int64_t running;              /* of the account */
 	int64_t character_doc, user_doc;
+	struct macro_decisions *decisions;
+	bool has_decisions;           /* the branch has a state of them */
 	struct str preset_pin, worldbook_pin, regex_pin;
 	struct bound_asset preset, worldbook, regex;
 };
@@ -67,6 +69,7 @@ struct turn {
 	/* gathered and assembled */
 	const struct prompt_card *card;
 	struct prompt_input in;
+	struct prompt_decisions decisions;
 	struct prompt *prompt;
 	struct token_choice tokens;
 	struct llm_request llm;

@@ -124,11 +124,13 @@ CREATE TABLE tavern.branch (
     forked_from text COLLATE pg_catalog."C",
     forked_at integer,
     policy json DEFAULT '{}'::json NOT NULL,
+    decisions text,
     revision integer DEFAULT 0 NOT NULL,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     CONSTRAINT branch_check CHECK (((cardinality(segs) = cardinality(his)) AND (cardinality(segs) > 0)))
 );
+ALTER TABLE ONLY tavern.branch ALTER COLUMN decisions SET COMPRESSION lz4;
 ALTER TABLE tavern.branch ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tavern.branch_no_seq
     START WITH 1

@@ -152,6 +152,30 @@ is vars($sid, 'main')->{n}, 4, 'main: and counts as before';
 is one("SELECT count(*) FROM tavern.message WHERE content = 'three'"), 0, 'nothing of the deleted floor is left';
 is one('SELECT count(*) FROM tavern.var_change c WHERE page_no IS NOT NULL AND NOT EXISTS (SELECT FROM tavern.page p WHERE p.no = c.page_no)'), 0, 'nor of its log';
 
+# ---- a fork takes along what decision statements have begun, as far as the story had come ----
+
+my $asking = $s->post('/import/preset', { name => 'Asks', data => { prompts => [{ identifier => 'main', role => 'system', system_prompt => $yes,
+	content => '{{#if decision:"It rains" sticky:9}}wet{{else}}dry{{/if}}' }, { identifier => 'chatHistory', marker => $yes, system_prompt => $yes }] } })->{json}{data}{id};
+my $did = session(preset_id => $asking);
+my @turn = map { respond($did, $_) } qw(a b c);
+sub decisions { my ($sid, $branch) = @_; return JSON::PP->new->decode(one("SELECT b.decisions FROM tavern.branch b JOIN tavern.session s ON s.no = b.session_no AND s.account_no = b.account_no WHERE s.id = :'sid' AND b.id = :'branch'", sid => $sid, branch => $branch)) }
+is decisions($did, 'main')->{turn}, 3, 'decisions: turns are counted in the branch';
+like $s->mock_last->{messages}[0]{content}, qr/^dry/, 'decisions: without a model none is true';
+$s->post("/sessions/$did/respond/dry-run", { message => 'd' });
+is decisions($did, 'main')->{turn}, 3, 'decisions: a dry run counts nothing';
+$s->sql("UPDATE tavern.branch b SET decisions = jsonb_set(decisions::jsonb, '{timers}', '[{\"text\":\"It rains\",\"yes\":2,\"sticky_end\":11,\"cooldown_end\":11},{\"text\":\"x\",\"yes\":1,\"sticky_end\":11,\"cooldown_end\":11}]') "
+	. "FROM tavern.session s WHERE s.no = b.session_no AND s.account_no = b.account_no AND s.id = :'sid'", sid => $did);
+$s->post("/floors/$turn[2]{floor_id}/branch", { branch_id => 'here' });
+is_deeply decisions($did, 'here'), decisions($did, 'main'), 'decisions: a fork of the head has the same';
+$s->post("/floors/$turn[0]{floor_id}/branch", { branch_id => 'early' });
+is_deeply [map { $_->{text} } @{ decisions($did, 'early')->{timers} }], ['x'], 'decisions: an earlier fork has what had begun by then';
+is decisions($did, 'early')->{turn}, 1, 'decisions: and its turn';
+respond($did, 'd', branch_id => 'early');
+like $s->mock_last->{messages}[0]{content}, qr/^dry/, 'decisions: the fork asks for itself';
+respond($did, 'd');
+like $s->mock_last->{messages}[0]{content}, qr/^wet/, 'decisions: main goes on';
+is decisions($did, 'main')->{turn}, 4, 'decisions: and counts on';
+
 # ---- floors that cannot be forked or deleted now ----
 
 $s->patch("/sessions/$sid", { model_name => 'm?err=500' });
