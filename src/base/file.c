@@ -50,3 +50,13 @@ file_read(struct arena *a, const char *path, size_t max)
 	errno = fault;
 	return fault ? STR_NULL : sb_str(&s);
 }
+
+struct str
+file_read_fd(struct arena *a, int fd, size_t max)
+{
+	struct sb s = sb_new(a);
+	int fault = read_all(fd, &s, max);
+
+	errno = fault;
+	return fault ? STR_NULL : sb_str(&s);
+}
