@@ -13,6 +13,7 @@
 static const struct ctl_command *const commands[] = {
 	&ctl_account,
 	&ctl_assemble,
+	&ctl_macro,
 	&ctl_migrate,
 };
 #define COMMANDS (sizeof(commands) / sizeof(*commands))

@@ -116,6 +116,7 @@ macro_catalogue_entry(size_t i)
 		.aliases = r->aliases,
 		.args = r->args,
 		.dialects = r->dialects,
+		.field = r->fn ? MF_NONE : (enum macro_field)r->field,
 		.group = r->group,
 		.help = r->help,
 		.cache = r->cache,
@@ -125,6 +126,19 @@ macro_catalogue_entry(size_t i)
 	e.traits |= r->flags & ROW_CHANCE ? MACRO_HAS_CHANCE : 0u;
 	e.traits |= r->flags & ROW_TIME ? MACRO_HAS_TIME : 0u;
 	return e;
+}
+
+bool
+macro_entry_is(const struct macro_entry *e, struct str name)
+{
+	struct str rest = str_c(e->aliases), alias;
+
+	if (str_ieq(name, str_c(e->name)))
+		return true;
+	while (str_next(&rest, ' ', &alias))
+		if (alias.n && str_ieq(name, alias))
+			return true;
+	return false;
 }
 
 size_t

@@ -9,16 +9,19 @@
 
 struct macro_entry {
 	const char *name;
-	const char *aliases; /* blank-separated, "" = none */
-	const char *args;    /* "::name::value", "" = none */
-	unsigned dialects;   /* bits 1 << enum macro_dialect */
-	unsigned traits;     /* MACRO_HAS_WRITE, _CHANCE, _TIME */
-	const char *group;   /* "names", "variables", … */
+	const char *aliases;    /* blank-separated, "" = none */
+	const char *args;       /* "::name::value", "" = none */
+	unsigned dialects;      /* bits 1 << enum macro_dialect */
+	unsigned traits;        /* MACRO_HAS_WRITE, _CHANCE, _TIME */
+	enum macro_field field; /* that it prints; MF_NONE = it does more than that */
+	const char *group;      /* "names", "variables", … */
 	const char *help;
 	const char *cache; /* advice on where it may stand; NULL = anywhere */
 };
 size_t macro_catalogue_count(void);
 struct macro_entry macro_catalogue_entry(size_t i);
+/* Is `name` this entry's name or one of its aliases, in any case? */
+bool macro_entry_is(const struct macro_entry *e, struct str name);
 /* The catalogue as the answer of GET /prompt-runtime/macros: {"macros":[…],"blocks":[…],"operators":[…]}. */
 struct json *macro_catalogue_json(struct arena *a);
 
@@ -49,5 +52,7 @@ struct macro_lint_options {
 };
 void macro_lint(struct arena *a, const struct macro_template *t, const struct macro_lint_options *o,
     struct macro_lints *out);
+/* The findings as the wire shows them: [{"code","message","raw_text","line","column"}]. */
+struct json *macro_lints_json(struct arena *a, const struct macro_lints *l);
 
 #endif

@@ -182,3 +182,21 @@ macro_lint(struct arena *a, const struct macro_template *t, const struct macro_l
 			    "a decision before the history changes the start of the prompt whenever its "
 			    "answer does");
 }
+
+struct json *
+macro_lints_json(struct arena *a, const struct macro_lints *l)
+{
+	struct json *list = json_array(a);
+
+	for (size_t i = 0; i < l->v.n; i++) {
+		const struct macro_lint *x = &l->v.v[i];
+		struct json *o = json_push_object(list);
+
+		json_set_c(o, "code", macro_lint_name(x->code));
+		json_set_c(o, "message", x->message);
+		json_set_str(o, "raw_text", x->raw);
+		json_set_int(o, "line", x->line);
+		json_set_int(o, "column", x->column);
+	}
+	return list;
+}
