@@ -23,7 +23,8 @@
 	X(floors) \
 	X(pages) \
 	X(messages) \
-	X(variables)
+	X(variables) \
+	X(macros)
 
 #define X(name) extern const struct route api_##name##_routes[];
 API_TABLES(X)
