@@ -41,6 +41,18 @@ SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id
  WHERE m.account_no = acct() AND m.segment_no = $1 AND m.active AND m.floor_seq > $2 AND m.floor_seq <= $3 AND NOT m.is_hidden
  ORDER BY m.floor_seq DESC, m.seq DESC;
 
+-- name: floor_ids_range
+-- Ids of floors, newest first, of one range of one segment.
+SELECT f.floor_seq, f.id FROM floor f
+ WHERE f.account_no = acct() AND f.segment_no = $1 AND f.floor_seq > $2 AND f.floor_seq <= $3 ORDER BY f.floor_seq DESC;
+
+-- name: turn_source_floor
+-- A floor of the session as the place of a look, and the branch whose own segment owns it. $1 session no, $2 floor id
+SELECT f.floor_seq, f.state, f.segment_no, b.no, b.id, b.segs, b.his
+  FROM floor f
+  JOIN branch b ON b.account_no = acct() AND b.session_no = f.session_no AND b.segs[cardinality(b.segs)] = f.segment_no
+ WHERE f.account_no = acct() AND f.id = $2 AND f.session_no = $1;
+
 -- name: lore_past_range
 -- What committed floors activated, newest first: the timed effects of lore are a function of it.
 SELECT f.floor_seq, t.activated

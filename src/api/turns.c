@@ -8,7 +8,7 @@
 #include "api/wire.h"
 #include "base/limits.h"
 #include "store/branch.h"
-#include "turn/turn.h"
+#include "turn/look.h"
 
 static struct turn_request
 turn_request_of(struct request *r, bool stream)

@@ -59,7 +59,7 @@ prompt_note_defaults(void)
 	return (struct prompt_note){ .given = true, .text = STR_NULL, .place = PROMPT_IN_CHAT, .depth = 4, .role = PROMPT_SYSTEM, .interval = 1 };
 }
 
-static struct build *
+struct build *
 build_new(struct arena *a, const struct prompt_input *in)
 {
 	struct build *b = arena_new(a, struct build);

@@ -143,6 +143,14 @@ prompt_card_name(const struct prompt_card *c)
 	return c->field[MF_CHAR].text;
 }
 
+struct str
+prompt_card_format(const struct json *doc)
+{
+	struct str spec = json_get_str(doc, "spec");
+
+	return str_is(spec, "chara_card_v3") ? STR("v3") : str_is(spec, "chara_card_v2") ? STR("v2") : STR_NULL;
+}
+
 const struct lore_book *
 prompt_card_book(const struct prompt_card *c)
 {

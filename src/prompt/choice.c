@@ -80,3 +80,56 @@ choice_value(void *arg, struct str name, struct str *out)
 	}
 	return false;
 }
+
+/* Is the value one of the block's options, or the empty text that chooses nothing? */
+static bool
+is_option(const struct choice *c, const struct json *v)
+{
+	struct str s = json_str(v);
+
+	if (s.p && s.n == 0)
+		return true;
+	for (size_t i = 0; s.p && i < c->block.n_options; i++)
+		if (str_eq(c->block.options[i], s))
+			return true;
+	return false;
+}
+
+static const char *
+value_fault(const struct choice *c, const struct json *v)
+{
+	if (v == NULL || is_option(c, v))
+		return NULL; /* null takes the choice back */
+	if (json_type(v) != JSON_ARRAY)
+		return "is no option of this choice block";
+	for (size_t i = 0; i < json_len(v); i++)
+		if (!is_option(c, json_at(v, i)))
+			return "holds something that is no option of this choice block";
+	return !c->block.multi && !c->block.random && json_len(v) > 1 ? "takes one option only" : NULL;
+}
+
+static const struct choice *
+choice_find(const struct choices *all, struct str name)
+{
+	for (size_t i = 0; all && i < all->n; i++)
+		if (str_eq(all->v[i].name, name))
+			return &all->v[i];
+	return NULL;
+}
+
+const char *
+prompt_choices_fault(const struct prompt_preset *p, const struct json *choices, struct str *name_out)
+{
+	struct json_iter it = { 0 };
+	const char *fault;
+	struct json *v;
+
+	while (json_next(choices, &it, name_out, &v)) {
+		const struct choice *c = choice_find(p ? p->choices : NULL, *name_out);
+
+		fault = c ? value_fault(c, v) : "is no choice block of the bound preset";
+		if (fault)
+			return fault;
+	}
+	return NULL;
+}

@@ -1,21 +1,14 @@
 /*
- * policy: what request, branch and session ask of an assembly beyond its assets: which sources take
- * part, which floors are seen, how messages are structured (st-assembly 5). The request's members win.
+ * policy: what the resolved policy asks of an assembly beyond its assets: which sources take part,
+ * which floors are seen, how messages are structured (st-assembly 5).
  */
-#include "base/json_loose.h"
 #include "prompt/prompt_private.h"
+#include "prompt/runtime_policy.h"
 
 const struct json *
 policy_get(const struct build *b, const char *group, const char *key)
 {
-	const struct prompt_input *in = b->in;
-	const struct json *own = strcmp(group, "structure") == 0 ? in->structure : strcmp(group, "delivery") == 0 ? in->delivery : NULL;
-	const struct json *places[] = { json_get(in->request, group), own, json_get(in->policy, group) };
-
-	for (size_t i = 0; i < COUNT(places); i++)
-		if (json_get(places[i], key))
-			return json_get(places[i], key);
-	return NULL;
+	return json_get(json_get(b->in->policy, group), key);
 }
 
 bool
@@ -24,40 +17,11 @@ policy_takes(const struct build *b, const char *source)
 	return json_get_bool(policy_get(b, "source_selection", source), "enabled", true);
 }
 
-static bool
-in_ranges(const struct json *ranges, int32_t floor)
-{
-	for (size_t i = 0; i < json_len(ranges); i++) {
-		const struct json *r = json_at(ranges, i);
-
-		if (floor >= json_get_int(r, "start_floor_no", 0) && floor <= json_get_int(r, "end_floor_no", -1))
-			return true;
-	}
-	return false;
-}
-
-static bool
-in_list(const struct json *ids, struct str id)
-{
-	for (size_t i = 0; i < json_len(ids); i++)
-		if (id.n > 0 && str_eq(json_str(json_at(ids, i)), id))
-			return true;
-	return false;
-}
-
 /* Is the message's floor seen? What is said now always is. */
 static bool
 seen(const struct build *b, const struct prompt_message *m, bool last)
 {
-	struct str mode = json_str(policy_get(b, "visibility", "mode"));
-
-	if (last)
-		return true;
-	if (in_list(policy_get(b, "visibility", "hidden_floor_ids"), m->floor_id))
-		return false;
-	if (str_is(mode, "deny_all_except_visible"))
-		return in_ranges(policy_get(b, "visibility", "visible_floor_ranges"), m->floor_seq);
-	return !in_ranges(policy_get(b, "visibility", "hidden_floor_ranges"), m->floor_seq);
+	return last || policy_sees_floor(b->in->policy, m->floor_seq, m->floor_id);
 }
 
 size_t
@@ -166,7 +130,7 @@ policy_structure(struct build *b, struct items *list)
 {
 	struct str mode = json_str(policy_get(b, "structure", "mode"));
 	struct str rewrite = json_str(policy_get(b, "structure", "assistant_rewrite_strategy"));
-	bool keep_system = json_bool(policy_get(b, "structure", "preserve_system_messages"), false);
+	bool keep_system = json_bool(policy_get(b, "structure", "preserve_system_messages"), true);
 	bool merge = json_bool(policy_get(b, "structure", "merge_adjacent_same_role"), false);
 
 	b->structure = mode.p ? arena_strdup(b->a, mode) : "default";

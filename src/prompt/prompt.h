@@ -43,6 +43,7 @@ size_t prompt_preset_bytes(const struct prompt_preset *p);      /* outside the a
 struct prompt_card;
 struct prompt_card *prompt_card_compile(struct arena *a, const struct json *doc);
 struct str prompt_card_name(const struct prompt_card *c);
+struct str prompt_card_format(const struct json *doc);                        /* "v2", "v3" as the file says; absent = it does not say */
 const struct lore_book *prompt_card_book(const struct prompt_card *c);        /* NULL = none */
 const struct regex_set *prompt_card_scripts(const struct prompt_card *c);     /* NULL = none */
 size_t prompt_card_bytes(const struct prompt_card *c);
@@ -86,6 +87,11 @@ struct prompt_note {
 	bool scan;                   /* world info looks into it */
 };
 struct prompt_note prompt_note_defaults(void);  /* in chat, depth 4, system, every time */
+/*
+ * The note that a session keeps: a text, or {text, position, depth, role, interval, scan}, or SillyTavern's chat metadata
+ * (note_prompt, note_position …) among `metadata`. `note` is asked first; both may be NULL. Read as people write.
+ */
+struct prompt_note prompt_note_read(struct arena *a, const struct json *note, const struct json *metadata);
 
 /* How the wire names a book: worldbook_id absent for a character's own; scope "worldbook:ID:VERSION". */
 struct prompt_book_name {
@@ -169,9 +175,7 @@ struct prompt_input {
 	bool pin_examples;                    /* examples are kept before history */
 	struct str post_processing;           /* none, merge, semi, strict, single (+ _tools); absent = the preset's */
 	struct str placeholder;               /* user's text where a provider wants one; absent = "[Start a new chat]" */
-	const struct json *policy;            /* session and branch policy, resolved; NULL = defaults */
-	const struct json *structure, *delivery; /* of the request; NULL = policy */
-	const struct json *request;           /* members structure, delivery, source_selection, visibility of the request win; NULL = none */
+	const struct json *policy;            /* structure, delivery, source_selection, visibility (runtime_policy.h); NULL = defaults */
 	const struct json *preset_choices;    /* NULL = defaults */
 	enum message_macros message_macros;
 	struct str reasoning_effort;          /* absent = off */
@@ -249,6 +253,17 @@ struct prompt {
  * the input must outlive the result.
  */
 int prompt_assemble(struct arena *a, const struct prompt_input *in, struct prompt **out);
+
+/* One text as it would read now. The history of `in` has no new message; its phase is MACRO_PREVIEW. */
+struct prompt_preview {
+	struct str text;
+	const struct macro_result *macros;
+	struct json *normalization, *sources, *visibility; /* members of runtime_trace */
+};
+void prompt_preview(struct arena *a, const struct prompt_input *in, struct str text, enum macro_dialect d, struct prompt_preview *out);
+
+/* What is wrong with a session's choices for a preset's choice blocks; NULL = nothing. preset NULL = none bound: nothing can be chosen. */
+const char *prompt_choices_fault(const struct prompt_preset *p, const struct json *choices, struct str *name_out);
 
 /* Greetings of a new chat: the chosen one of a card (0 = first_mes), macros expanded as at the start of the chat; writes in *macros_out. */
 struct str prompt_greeting(struct arena *a, const struct prompt_input *in, size_t member, int64_t choice, const struct macro_result **macros_out);

@@ -232,6 +232,8 @@ struct build {
 	VEC(struct str) in_chat_ids, filtered_ids;
 };
 
+struct build *build_new(struct arena *a, const struct prompt_input *in); /* assemble.c */
+
 /* text.c: evaluating texts */
 struct str text_trim(struct str s);                     /* blanks as JavaScript's trim() */
 bool text_blank(struct str s);

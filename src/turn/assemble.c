@@ -1,6 +1,6 @@
 /*
  * assemble: from what was gathered to the outgoing request: settings resolved (request, session,
- * account, operator), the pure assembly, the model's parameters, and the wire's snapshot and trace.
+ * account, operator), the pure assembly, the model's parameters.
  */
 #include "turn/turn_private.h"
 
@@ -48,6 +48,12 @@ seed_new(void)
 	return s >> 1; /* fits a bigint column */
 }
 
+bool
+turn_debug(const struct turn *t, const char *what)
+{
+	return json_get_bool(json_get(t->policy.policy, "debug"), what, false);
+}
+
 /* How the session's worldbook is called in traces; the scope id is the wire's: worldbook:ID:VERSION. */
 static void
 books_name(struct turn *t)
@@ -76,8 +82,34 @@ decisions_settle(struct turn *t)
 	t->in.decisions = &t->decisions;
 }
 
+/* The summary that a client keeps with the session. */
+static struct str
+summary_of(const struct turn *t)
+{
+	struct str s = json_str(setting(t, "summary"));
+
+	return s.p ? s : json_get_str(t->s.metadata, "summary");
+}
+
+/* What the request says of the reply's size, else the preset, else the operator; the policy narrows it. */
 static void
-input_settle(struct turn *t)
+budget_settle(struct turn *t)
+{
+	struct prompt_input *in = &t->in;
+	struct policy_budget b = { in->preset ? prompt_preset_context(in->preset) : 0,
+		json_get_int(json_get(t->q.body, "generation_params"), "max_output_tokens", in->preset ? prompt_preset_reply(in->preset) : 0) };
+
+	if (b.context == 0)
+		b.context = t->p->conf.context_tokens;
+	if (b.reply == 0)
+		b.reply = t->p->conf.reply_tokens;
+	b = policy_budget(t->policy.policy, b);
+	in->max_context = b.context;
+	in->max_reply = b.reply;
+}
+
+void
+turn_input_settle(struct turn *t)
 {
 	struct prompt_input *in = &t->in;
 	const struct json *body = t->q.body;
@@ -90,21 +122,16 @@ input_settle(struct turn *t)
 	in->lore_settings = lore_settings_defaults();
 	in->model = str_c(t->llm.model);
 	in->session_id = t->q.session_id;
-	in->policy = t->s.policy;
-	in->structure = json_get(body, "structure");
-	in->delivery = json_get(body, "delivery");
-	in->request = body;
+	in->policy = t->policy.policy;
+	in->note = prompt_note_read(t->c->a, setting(t, "authors_note"), t->s.metadata);
+	in->summary = summary_of(t);
 	in->metadata = t->s.metadata;
 	in->value_warnings = true;
 	in->preset_choices = t->s.preset_choices;
 	in->message_macros = message_macros_setting(t);
 	in->reasoning_effort = json_get_str(json_get(body, "generation_params"), "reasoning_effort");
 	in->names_in_messages_supported = true;
-	if (in->preset == NULL || prompt_preset_context(in->preset) == 0)
-		in->max_context = t->p->conf.context_tokens;
-	in->max_reply = json_get_int(json_get(body, "generation_params"), "max_output_tokens", 0);
-	if (in->max_reply == 0 && (in->preset == NULL || prompt_preset_reply(in->preset) == 0))
-		in->max_reply = t->p->conf.reply_tokens;
+	budget_settle(t);
 	books_name(t);
 	decisions_settle(t);
 	in->count = count_tokens;
@@ -115,8 +142,7 @@ input_settle(struct turn *t)
 	in->time_awareness = json_bool(setting(t, "time_awareness"), true);
 	in->seed = seed_new();
 	in->phase = t->dry ? MACRO_DRY_RUN : MACRO_ASSEMBLE;
-	in->trace = t->dry || json_get_bool(json_get(body, "debug_options"), "include_runtime_trace", false) ||
-	    json_get_bool(json_get(body, "debug_options"), "include_worldbook_matches", false);
+	in->trace = t->dry || turn_debug(t, "include_runtime_trace");
 }
 
 /* ---- the model and its parameters ---- */
@@ -127,8 +153,8 @@ text_or(struct turn *t, struct str v, const char *dflt)
 	return v.p && v.n > 0 ? arena_strdup(t->c->a, v) : dflt;
 }
 
-static void
-model_choose(struct turn *t)
+void
+turn_model_choose(struct turn *t)
 {
 	const struct turns_conf *k = &t->p->conf;
 
@@ -214,8 +240,8 @@ messages_settle(struct turn *t)
 int
 turn_assemble(struct turn *t)
 {
-	model_choose(t);
-	input_settle(t);
+	turn_model_choose(t);
+	turn_input_settle(t);
 	prompt_assemble(t->c->a, &t->in, &t->prompt);
 	if (t->prompt->error)
 		return fail(t->c, ERR_INVALID, t->prompt->error, "%s", t->prompt->error_text ? t->prompt->error_text : "the prompt cannot be built");
@@ -223,159 +249,4 @@ turn_assemble(struct turn *t)
 	params_settle(t);
 	messages_settle(t);
 	return 0;
-}
-
-/* ---- the wire's snapshot and trace ---- */
-
-static void
-add_text(struct sb *out, const char *key, struct str v)
-{
-	sb_addf(out, "\"%s\":", key);
-	sb_add_json(out, v);
-	sb_addc(out, ',');
-}
-
-static void
-add_int_or_null(struct sb *out, const char *key, bool there, int64_t v)
-{
-	if (there)
-		sb_addf(out, "\"%s\":%lld,", key, (long long)v);
-	else
-		sb_addf(out, "\"%s\":null,", key);
-}
-
-static void
-bound_print(struct sb *out, struct arena *a, const char *name, const struct bound_asset *b)
-{
-	bool there = b->row != 0;
-
-	add_text(out, arena_printf(a, "%s_id", name), there ? b->id : STR_NULL);
-	add_int_or_null(out, arena_printf(a, "%s_updated_at", name), there, b->updated_at);
-	add_int_or_null(out, arena_printf(a, "%s_version", name), there, b->version_no);
-	add_text(out, arena_printf(a, "%s_version_id", name), there ? b->version_id : STR_NULL);
-	add_text(out, arena_printf(a, "%s_content_hash", name),
-	    there ? str_c(arena_printf(a, "sha256:%.*s", STR_ARG(b->content_hash))) : STR_NULL);
-}
-
-static void
-rule_names_print(struct sb *out, const struct turn *t, enum regex_place place)
-{
-	const struct regex_set *set = t->in.scripts;
-	bool first = true;
-
-	sb_addc(out, '[');
-	for (size_t i = 0; set && i < regex_set_count(set); i++) {
-		const struct regex_script *s = regex_set_script(set, i);
-
-		if (s->disabled || !(s->places & REGEX_PLACE_BIT(place)))
-			continue;
-		sb_adds(out, first ? "" : ",");
-		sb_add_json(out, s->name);
-		first = false;
-	}
-	sb_addc(out, ']');
-}
-
-void
-turn_snapshot_print(struct sb *out, const struct turn *t)
-{
-	struct arena *a = t->c->a;
-	const struct json *uid;
-
-	sb_addc(out, '{');
-	bound_print(out, a, "preset", &t->s.preset);
-	bound_print(out, a, "worldbook", &t->s.worldbook);
-	bound_print(out, a, "regex_profile", &t->s.regex);
-	add_text(out, "character_id", t->s.character_id);
-	add_text(out, "character_version_id", t->s.character_version_id);
-	add_text(out, "character_imported_format", STR_NULL);
-	add_text(out, "character_content_hash", STR_NULL);
-	sb_adds(out, "\"worldbook_activated_entry_uids\":[");
-	for (size_t i = 0; i < json_len(t->prompt->activated); i++) {
-		uid = json_at(t->prompt->activated, i);
-		sb_addf(out, "%s%lld", i ? "," : "", (long long)json_get_int(uid, "uid", 0));
-	}
-	sb_adds(out, "],\"worldbook_activated_entries\":");
-	sb_add(out, t->prompt->activated ? json_text(a, t->prompt->activated) : STR("[]"));
-	sb_adds(out, ",\"regex_pre_rule_names\":");
-	rule_names_print(out, t, REGEX_PLACE_USER);
-	sb_adds(out, ",\"regex_post_rule_names\":");
-	rule_names_print(out, t, REGEX_PLACE_AI);
-	sb_addf(out, ",\"prompt_mode\":\"%s\",\"asset_manifest_digest\":null,", prompt_mode_name(t->s.mode));
-	add_text(out, "prompt_digest", t->digest);
-	sb_addf(out, "\"token_estimate\":%lld}", (long long)t->prompt->tokens);
-}
-
-void
-turn_trace_print(struct sb *out, const struct turn *t)
-{
-	struct arena *a = t->c->a;
-	struct json *trace = t->prompt->trace ? json_copy(a, t->prompt->trace) : json_object(a);
-	struct json *macro = macro_result_json(a, t->prompt->macros, t->in.phase);
-
-	if (macro)
-		json_set(trace, "macro", macro);
-	sb_add(out, json_text(a, trace));
-}
-
-/* Memory is a later stage: its parts of the wire in their final shape, saying that nothing was asked or done. */
-void
-turn_memory_print(struct sb *out, const struct turn *t)
-{
-	sb_adds(out, "{\"summary_injected\":false,\"runtime_mode\":\"disabled\",\"requested_write\":false,\"effective_write\":false,"
-		     "\"strategy\":\"none\",\"token_stats\":{\"budget\":null,\"used\":0,\"micro_summary\":0,\"macro_summary\":0,\"direct_items\":0},"
-		     "\"scope_resolution\":{\"mode\":\"branch_aware\",\"requested_scopes\":[],\"resolved_scopes\":[],\"requested_branch_id\":");
-	sb_add_json(out, t->s.branch.id);
-	sb_adds(out, ",\"resolved_branch_id\":");
-	sb_add_json(out, t->s.branch.id);
-	sb_adds(out, ",\"fallback_reason\":null,\"strict\":false}}");
-}
-
-static void
-add_member(struct sb *out, struct arena *a, const char *key, const struct json *v, const char *dflt)
-{
-	sb_addf(out, ",\"%s\":", key);
-	if (v)
-		sb_add(out, json_text(a, v));
-	else
-		sb_adds(out, dflt);
-}
-
-void
-turn_assembly_print(struct sb *out, const struct turn *t)
-{
-	struct arena *a = t->c->a;
-	const struct json *preset = json_get(t->prompt->trace, "preset"), *delivery = json_get(t->prompt->trace, "delivery"),
-			  *regex = json_get(t->prompt->trace, "regex");
-	/* Members of `assembly` that the trace says under its own names. */
-	static const struct {
-		const char *name, *trace, *dflt;
-	} rows[] = {
-		{ "selected_prompt_order_character_id", "selected_prompt_order_character_id", "null" },
-		{ "ignored_prompt_order_character_ids", "ignored_prompt_order_character_ids", "[]" },
-		{ "unsupported_preset_fields", "unsupported_fields", "[]" },
-		{ "ignored_preset_fields", "ignored_fields", "[]" },
-		{ "unresolved_preset_markers", "unresolved_markers", "[]" },
-		{ "preset_warnings", "warnings", "[]" },
-		{ "continue_nudge_applied", "continue_nudge_applied", "false" },
-		{ "continue_nudge_text", "continue_nudge_text", "null" },
-		{ "names_behavior_applied", "names_behavior_applied", "null" },
-		{ "trigger_filtered_entry_ids", "trigger_filtered_entry_ids", "[]" },
-		{ "in_chat_inserted_entry_ids", "in_chat_inserted_entry_ids", "[]" },
-	};
-
-	sb_addf(out, "{\"mode\":\"%s\",\"prompt_intent\":\"%s\"", t->s.preset.row ? "preset" : "default", prompt_type_name(t->in.type));
-	add_member(out, a, "assistant_prefill_applied", json_get(delivery, "assistant_prefill_applied"), "false");
-	add_member(out, a, "assistant_prefill_strategy", json_get(delivery, "assistant_prefill_strategy"), "\"none\"");
-	sb_addf(out, ",\"preset_used\":%s,\"worldbook_hits\":%zu", t->s.preset.row ? "true" : "false", json_len(t->prompt->activated));
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		add_member(out, a, rows[i].name, json_get(preset, rows[i].trace), rows[i].dflt);
-	sb_adds(out, ",\"regex_pre_rules\":");
-	rule_names_print(out, t, REGEX_PLACE_USER);
-	sb_adds(out, ",\"regex_post_rules\":");
-	rule_names_print(out, t, REGEX_PLACE_AI);
-	sb_adds(out, ",\"memory_summary_injected\":false,\"reserved_variable_collisions\":[]");
-	add_member(out, a, "preprocessed_user_message", json_get(regex, "preprocessed_user_message"), "null");
-	add_member(out, a, "worldbook_matches", t->prompt->worldbook_matches, "[]");
-	sb_addc(out, '}');
 }

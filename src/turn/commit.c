@@ -159,7 +159,7 @@ record_send(struct ctx *c, struct turn *t, int64_t page_no)
 	return db_query(c, STMT_turn_record, P_INT(page_no), t->s.preset.row ? P_INT(t->s.preset.row) : P_NULL,
 	    P_STR(row_array(c->a, t->s.worldbook.row)), P_STR(row_array(c->a, t->s.regex.row)),
 	    t->s.character_doc ? P_INT(t->s.character_doc) : P_NULL, t->s.user_doc ? P_INT(t->s.user_doc) : P_NULL, P_INT((int64_t)t->in.seed),
-	    P_INT(t->in.now), P_C(prompt_mode_name(t->s.mode)), P_STR(STR("{}")), P_STR(activated_print(t)), P_STR(t->digest),
+	    P_INT(t->in.now), P_C(prompt_mode_name(t->s.mode)), P_STR(json_text(c->a, t->policy.said)), P_STR(activated_print(t)), P_STR(t->digest),
 	    P_INT(t->prompt->tokens), P_STR(sb_str(&snapshot)), P_NULL, P_INT(c->now));
 }
 

@@ -8,6 +8,7 @@
 #include "store/asset.h"
 #include "turn/turn_private.h"
 
+#include "base/digest.h"
 #include "base/limits.h"
 #include "base/map.h"
 
@@ -40,7 +41,7 @@ session_read(struct turn *t, struct rows *rs)
 	s->model = row_str(rs, 4);
 	s->model_params = json_column(t, rs, 5);
 	s->settings = json_column(t, rs, 6);
-	s->policy = json_column(t, rs, 7);
+	s->policy = json_get(json_column(t, rs, 7), "value");
 	s->preset_choices = json_column(t, rs, 8);
 	s->preset.id = row_str(rs, 9);
 	s->preset_pin = row_str(rs, 10);
@@ -55,19 +56,20 @@ session_read(struct turn *t, struct rows *rs)
 	s->user_doc = row_int(rs, 19);
 	s->user_name = row_str(rs, 20);
 	s->metadata = json_column(t, rs, 21);
-	s->branch_policy = json_column(t, rs, 26);
+	s->branch_policy = json_get(json_column(t, rs, 26), "value");
 	s->account_settings = json_column(t, rs, 27);
 	s->running = row_int(rs, 28);
 	s->busy = row_bool(rs, 29);
 	s->parent_floor_id = row_str(rs, 30);
 	s->has_decisions = !row_null(rs, 31);
 	s->decisions = macro_decisions_new(t->c->a, json_column(t, rs, 31));
+	s->branch.id = t->q.branch_id;
 	if (row_null(rs, 22))
-		return fail(t->c, ERR_NOT_FOUND, "branch_not_found", "branch \"%.*s\" does not exist in this session",
-		    STR_ARG(t->q.branch_id));
+		return t->q.anywhere ? 0 :
+				       fail(t->c, ERR_NOT_FOUND, "branch_not_found", "branch \"%.*s\" does not exist in this session",
+					   STR_ARG(t->q.branch_id));
 	s->branch_no = row_int(rs, 22);
 	s->branch.no = s->branch_no;
-	s->branch.id = t->q.branch_id;
 	s->branch.head = (int32_t)row_int(rs, 25);
 	if (branch_read(t->c->a, &s->branch, row_str(rs, 23), row_str(rs, 24)) < 0)
 		return fail(t->c, ERR_INTERNAL, "internal_error", "stored branch ranges do not fit");
@@ -117,53 +119,63 @@ version_json(struct turn *t, struct arena *tmp, int64_t row, enum asset_kind kin
 }
 
 static struct json *
-document_json(struct turn *t, struct arena *tmp, int64_t no)
+document_json(struct turn *t, struct arena *tmp, int64_t no, struct str *text_out)
 {
 	struct rows *rs = db_query(t->c, STMT_document_get, P_INT(no));
 	struct json_error err;
 
-	return rows_next(rs) > 0 ? json_read(tmp, row_str(rs, 0), LIM_JSON_DEPTH, &err) : NULL;
+	if (rows_next(rs) <= 0)
+		return NULL;
+	*text_out = row_str(rs, 0);
+	return json_read(tmp, *text_out, LIM_JSON_DEPTH, &err);
 }
 
 /* How each kind of cached asset is compiled from its document. */
 static const void *
-compile_preset(struct arena *own, const struct json *doc, size_t *outside)
+compile_preset(struct arena *own, const struct json *doc, struct str text, size_t *outside)
 {
 	struct prompt_preset *p = prompt_preset_compile(own, doc);
 
+	(void)text;
 	*outside = prompt_preset_bytes(p);
 	return p;
 }
 
 static const void *
-compile_card(struct arena *own, const struct json *doc, size_t *outside)
+compile_card(struct arena *own, const struct json *doc, struct str text, size_t *outside)
 {
-	struct prompt_card *p = prompt_card_compile(own, doc);
+	struct cached_card *k = arena_new(own, struct cached_card);
+	struct digest d = digest_sha256(text);
 
-	*outside = prompt_card_bytes(p);
-	return p;
+	k->card = prompt_card_compile(own, doc);
+	k->hash = digest_hex(own, &d);
+	k->format = prompt_card_format(doc);
+	*outside = prompt_card_bytes(k->card);
+	return k;
 }
 
 static const void *
-compile_persona(struct arena *own, const struct json *doc, size_t *outside)
+compile_persona(struct arena *own, const struct json *doc, struct str text, size_t *outside)
 {
+	(void)text;
 	*outside = 0;
 	return prompt_persona_compile(own, doc);
 }
 
 static const void *
-compile_scripts(struct arena *own, const struct json *doc, size_t *outside)
+compile_scripts(struct arena *own, const struct json *doc, struct str text, size_t *outside)
 {
 	const struct regex_script *scripts;
 	size_t n = regex_scripts_read(own, doc, REGEX_SOURCE_GLOBAL, &scripts);
 	struct regex_set *s = regex_set_compile(own, scripts, n);
 
+	(void)text;
 	*outside = regex_set_bytes(s);
 	return s;
 }
 
 struct compiler {
-	const void *(*compile)(struct arena *own, const struct json *doc, size_t *outside);
+	const void *(*compile)(struct arena *own, const struct json *doc, struct str text, size_t *outside);
 	bool is_document;    /* the key is a document, not a version */
 	enum asset_kind kind;
 };
@@ -181,6 +193,7 @@ compiled(struct turn *t, enum cached_kind kind, int64_t key)
 	const struct compiler *k = &compilers[kind];
 	const void *obj;
 	struct arena *own, *tmp;
+	struct str text = STR_NULL;
 	struct json *doc;
 	size_t outside = 0;
 
@@ -190,10 +203,10 @@ compiled(struct turn *t, enum cached_kind kind, int64_t key)
 	if (obj)
 		return obj;
 	tmp = arena_create("document", 0);
-	doc = k->is_document ? document_json(t, tmp, key) : version_json(t, tmp, key, k->kind);
+	doc = k->is_document ? document_json(t, tmp, key, &text) : version_json(t, tmp, key, k->kind);
 	if (doc) {
 		own = arena_create("asset", 0);
-		obj = k->compile(own, doc, &outside);
+		obj = k->compile(own, doc, text, &outside);
 		obj = asset_cache_add(t->p->cache, t->c, kind, (uint64_t)key, own, obj, outside);
 	}
 	arena_destroy(&tmp);
@@ -213,12 +226,13 @@ lore_compile(struct turn *t, struct arena *own, struct arena *tmp, size_t *outsi
 {
 	struct cached_lore *l = arena_new(own, struct cached_lore);
 	struct json *doc = t->s.worldbook.row ? version_json(t, tmp, t->s.worldbook.row, ASSET_WORLDBOOK) : NULL;
+	struct str text;
 
 	if (doc) {
 		l->bound[l->n++] = (struct lore_bound){ lore_book_read(own, t->s.worldbook.name, doc), LORE_CHAT };
 		l->has_worldbook = true;
 	}
-	doc = t->s.character_doc ? document_json(t, tmp, t->s.character_doc) : NULL;
+	doc = t->s.character_doc ? document_json(t, tmp, t->s.character_doc, &text) : NULL;
 	if (json_get(json_get(doc, "data"), "character_book"))
 		l->bound[l->n++] = (struct lore_bound){ lore_book_read(own, t->card ? prompt_card_name(t->card) : STR(""),
 							    json_get(json_get(doc, "data"), "character_book")),
@@ -259,7 +273,8 @@ assets_load(struct turn *t)
 	size_t n = 0;
 
 	t->in.preset = compiled(t, CACHED_PRESET, t->s.preset.row);
-	t->card = compiled(t, CACHED_CARD, t->s.character_doc);
+	t->card_file = compiled(t, CACHED_CARD, t->s.character_doc);
+	t->card = t->card_file ? t->card_file->card : NULL;
 	t->in.persona = compiled(t, CACHED_PERSONA, t->s.user_doc);
 	sets[n] = compiled(t, CACHED_SCRIPTS, t->s.regex.row);
 	n += sets[n] != NULL;
@@ -300,7 +315,8 @@ role_of(struct str name)
 
 struct history {
 	VEC(struct prompt_message) v; /* newest first */
-	int64_t tokens;
+	int64_t tokens;               /* of those that are seen */
+	bool hides;                   /* the policy hides floors */
 };
 
 /* Kept chance results of a message (decisions 52): [{at,text}]. */
@@ -326,7 +342,8 @@ history_take(struct turn *t, struct history *h, struct rows *rs)
 		*m = (struct prompt_message){ .no = row_int(rs, 0), .floor_seq = (int32_t)row_int(rs, 1), .role = role_of(row_str(rs, 2)),
 			.name = row_str(rs, 3), .text = row_str(rs, 4), .stored = row_str(rs, 5), .tokens = (int32_t)row_int(rs, 6), .id = row_str(rs, 7),
 			.rolls = row_null(rs, 8) ? NULL : rolls_read(t, json_column(t, rs, 8)) };
-		h->tokens += m->tokens;
+		if (!h->hides || policy_sees_floor(t->policy.policy, m->floor_seq, STR_NULL))
+			h->tokens += m->tokens;
 	}
 	return rc;
 }
@@ -380,6 +397,35 @@ history_rest(struct turn *t, struct history *h, int32_t from)
 	return 0;
 }
 
+/* The floors' ids, where somebody looks at them: traces, and policies that name floors. */
+static int
+floor_ids_take(struct turn *t, struct history *h)
+{
+	size_t n, at = 0;
+	struct branch_range *r;
+	struct rows **rs;
+
+	if (h->v.n == 0 || (!t->dry && !h->hides))
+		return 0;
+	r = branch_window(t->c->a, &t->s.branch, vec_last(&h->v)->floor_seq, h->v.v[0].floor_seq, &n);
+	rs = arena_array(t->c->a, struct rows *, n + 1);
+	for (size_t i = 0; i < n; i++)
+		rs[i] = db_query(t->c, STMT_floor_ids_range, P_INT(r[i].segment), P_INT(r[i].lo), P_INT(r[i].hi));
+	for (size_t i = 0; i < n; i++) { /* both newest first */
+		int rc;
+
+		while ((rc = rows_next(rs[i])) > 0) {
+			while (at < h->v.n && h->v.v[at].floor_seq > row_int(rs[i], 0))
+				at++;
+			for (; at < h->v.n && h->v.v[at].floor_seq == row_int(rs[i], 0); at++)
+				h->v.v[at].floor_id = row_str(rs[i], 1);
+		}
+		if (rc < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Oldest first, the new message last. */
 static void
 history_settle(struct turn *t, struct history *h)
@@ -401,9 +447,9 @@ history_settle(struct turn *t, struct history *h)
 
 
 static int
-variables_take(struct turn *t, struct rows *rs)
+variables_take(struct turn *t, struct rows *rs, struct rows *as_of)
 {
-	struct macro_layers *l = arena_new(t->c->a, struct macro_layers);
+	struct macro_layers *l = &t->layers;
 	struct json *branch = json_object(t->c->a), *chat = json_object(t->c->a), *global = json_object(t->c->a);
 	struct json_error err;
 	int rc;
@@ -413,6 +459,10 @@ variables_take(struct turn *t, struct rows *rs)
 		struct json *layer = str_is(scope, "branch") ? branch : str_is(scope, "chat") ? chat : global;
 
 		json_set_s(layer, row_str(rs, 1), json_read(t->c->a, row_str(rs, 2), LIM_JSON_DEPTH, &err));
+	}
+	while (as_of && rc == 0 && (rc = rows_next(as_of)) > 0) {
+		json_set_s(branch, row_str(as_of, 0), json_read(t->c->a, row_str(as_of, 1), LIM_JSON_DEPTH, &err));
+		rc = 0;
 	}
 	l->branch = branch;
 	l->chat = chat;
@@ -477,26 +527,30 @@ turn_gather(struct ctx *c, void *arg)
 {
 	struct turn *t = arg;
 	struct turn_session *s = &t->s;
-	struct rows *preset, *worldbook, *regex, *vars, **hist;
+	struct rows *preset, *worldbook, *regex, *vars, *as_of = NULL, **hist;
 	struct history h = { 0 };
 	int32_t from;
 	size_t n;
 
-	if (session_read(t, db_query(c, STMT_turn_session, P_STR(t->q.session_id), P_STR(t->q.branch_id))) < 0)
+	if (session_read(t, db_query(c, STMT_turn_session, P_STR(t->q.session_id), P_STR(t->q.branch_id))) < 0 || turn_scope(t) < 0)
 		return -1;
+	t->policy = policy_resolve(c->a, &(struct policy_layers){ { s->policy, s->branch_policy, t->q.body } });
+	h.hides = policy_hides(t->policy.policy);
 	preset = asset_ask(t, "preset", s->preset.id, s->preset_pin);
 	worldbook = asset_ask(t, "worldbook", s->worldbook.id, s->worldbook_pin);
 	regex = asset_ask(t, "regex_profile", s->regex.id, s->regex_pin);
-	vars = db_query(c, STMT_turn_variables, P_INT(s->no), P_INT(s->branch_no));
+	vars = db_query(c, STMT_turn_variables, P_INT(s->no), P_INT(s->as_of_branch ? 0 : s->branch_no));
+	if (s->as_of_branch)
+		as_of = db_query(c, STMT_branch_vars_as_of, P_INT(s->as_of_branch), P_INT(s->as_of_segment), P_INT(s->branch.head));
 	from = s->branch.head + 1 > FIRST_WINDOW ? s->branch.head + 1 - FIRST_WINDOW : 0;
 	hist = history_ask(t, from, s->branch.head, &n);
 	if (asset_take(preset, &s->preset) < 0 || asset_take(worldbook, &s->worldbook) < 0 || asset_take(regex, &s->regex) < 0 ||
-	    variables_take(t, vars) < 0)
+	    variables_take(t, vars, as_of) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		if (history_take(t, &h, hist[i]) < 0)
 			return -1;
-	if (assets_load(t) < 0 || history_rest(t, &h, from) < 0 || timers_load(t) < 0)
+	if (assets_load(t) < 0 || history_rest(t, &h, from) < 0 || timers_load(t) < 0 || floor_ids_take(t, &h) < 0)
 		return -1;
 	history_settle(t, &h);
 	return 0;

@@ -91,7 +91,7 @@ say_summaries(struct turn *t)
 
 /* ---- open ---- */
 
-static struct turn *
+struct turn *
 turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry)
 {
 	struct turn *t = arena_new(c->a, struct turn);
@@ -99,7 +99,8 @@ turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry)
 	t->p = p;
 	t->c = c;
 	t->q = *q;
-	if (!t->q.branch_id.p)
+	t->branch_given = q->branch_id.p != NULL;
+	if (!t->branch_given)
 		t->q.branch_id = STR("main");
 	t->dry = dry;
 	t->continues = q->on_disconnect_continue;
@@ -248,7 +249,6 @@ usage_settle(struct turn *t)
 static void
 answer_print(struct turn *t, struct sb *out)
 {
-	const struct json *debug = json_get(t->q.body, "debug_options");
 	const struct llm_usage *u = &t->result.usage;
 
 	sb_addf(out, "{\"floor_id\":\"%s\",\"floor_no\":%d,\"branch_id\":", t->floor_id.s, t->floor_seq);
@@ -262,13 +262,13 @@ answer_print(struct turn *t, struct sb *out)
 	}
 	sb_addf(out, "],\"total_usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld},\"final_state\":\"committed\"",
 	    (long long)u->prompt, (long long)u->completion, (long long)u->total);
-	if (json_get_bool(debug, "include_prompt_snapshot", false)) {
+	if (turn_debug(t, "include_prompt_snapshot")) {
 		sb_adds(out, ",\"prompt_snapshot\":");
 		turn_snapshot_print(out, t);
 	}
-	if (json_get_bool(debug, "include_runtime_trace", false) || json_get_bool(debug, "include_worldbook_matches", false)) {
+	if (turn_debug(t, "include_runtime_trace")) {
 		sb_adds(out, ",\"runtime_trace\":");
-		turn_trace_print(out, t);
+		sb_add(out, json_text(t->c->a, turn_trace_json(t)));
 	}
 	sb_addc(out, '}');
 }
@@ -322,49 +322,5 @@ turn_run(struct turn *t, struct sb *answer)
 	say_summaries(t);
 	answer_print(t, answer);
 	stream_finish(t->stream, "done", sb_str(answer));
-	return 0;
-}
-
-/* ---- dry run ---- */
-
-static void
-dry_messages_print(struct sb *out, const struct prompt *p)
-{
-	sb_adds(out, "{\"messages\":[");
-	for (size_t i = 0; i < p->nmessages; i++) {
-		sb_addf(out, "%s{\"role\":\"%s\",\"content\":", i ? "," : "", p->messages[i].role);
-		sb_add_json(out, p->messages[i].content);
-		if (p->messages[i].name.p) {
-			sb_adds(out, ",\"name\":");
-			sb_add_json(out, p->messages[i].name);
-		}
-		sb_addc(out, '}');
-	}
-	sb_addc(out, ']');
-}
-
-int
-turn_dry_run(struct turns *p, struct ctx *c, const struct turn_request *q, struct sb *out)
-{
-	struct turn *t = turn_new(p, c, q, true);
-	const struct json *debug = json_get(q->body, "debug_options");
-	int64_t context;
-
-	if (db_tx(c, DB_READ, turn_gather, t) < 0 || turn_assemble(t) < 0)
-		return -1;
-	context = t->in.preset && prompt_preset_context(t->in.preset) ? prompt_preset_context(t->in.preset) : p->conf.context_tokens;
-	dry_messages_print(out, t->prompt);
-	sb_addf(out, ",\"token_estimate\":%lld,\"available_for_reply\":%lld,\"memory\":", (long long)t->prompt->tokens,
-	    (long long)(context > t->prompt->tokens ? context - t->prompt->tokens : 0));
-	turn_memory_print(out, t);
-	sb_adds(out, ",\"memory_summary\":null,\"prompt_snapshot\":");
-	turn_snapshot_print(out, t);
-	sb_adds(out, ",\"assembly\":");
-	turn_assembly_print(out, t);
-	if (json_get_bool(debug, "include_runtime_trace", false)) {
-		sb_adds(out, ",\"runtime_trace\":");
-		turn_trace_print(out, t);
-	}
-	sb_addc(out, '}');
 	return 0;
 }

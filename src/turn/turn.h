@@ -52,6 +52,8 @@ struct turn_request {
 	struct str branch_id;         /* absent = main */
 	struct str message;
 	const struct json *body;      /* validated: generation_params, structure, delivery, debug_options, prompt_intent … */
+	struct str source_floor_id;   /* of a look at the story as it was there; absent = the branch's head */
+	bool anywhere;                /* a look: a branch that does not exist yet is no error (source floor, else main) */
 	bool stream;                  /* events are read while it runs */
 	bool on_disconnect_continue;
 };
@@ -71,9 +73,6 @@ void turn_reader_left(void *turn);
  * floor has failed. In both cases the stream has been finished.
  */
 int turn_run(struct turn *t, struct sb *answer);
-
-/* Assembles without writing anything: the JSON of respond/dry-run. */
-int turn_dry_run(struct turns *p, struct ctx *c, const struct turn_request *q, struct sb *answer);
 
 /* The phase that clients see for a stored one. */
 const char *run_public_phase(struct str phase);

@@ -5,6 +5,7 @@
 #define TURN_TURN_PRIVATE_H
 
 #include "base/id.h"
+#include "prompt/runtime_policy.h"
 #include "store/branch.h"
 #include "token/token.h"
 #include "turn/asset_cache.h"
@@ -23,6 +24,12 @@ struct turns {
 	bool started, stop;
 };
 
+/* A session's frozen card, compiled, and what its text says of itself. */
+struct cached_card {
+	const struct prompt_card *card;
+	struct str hash, format;      /* hex SHA-256 of the document; "v1", "v2", "v3" or absent */
+};
+
 /* An asset that the session binds, and the version that this turn uses. row 0 = none bound or gone. */
 struct bound_asset {
 	struct str id, name, version_id, content_hash;
@@ -35,6 +42,9 @@ struct turn_session {
 	struct branch branch;
 	struct str status, provider, model, character_id, character_version_id, user_name, parent_floor_id;
 	const struct json *model_params, *settings, *policy, *branch_policy, *account_settings, *metadata, *preset_choices;
+	bool branch_exists;           /* of a look: the branch that was asked for */
+	const char *history_mode;     /* of the wire: whose story is read; NULL = the branch's own */
+	int64_t as_of_branch, as_of_segment; /* variables as they were at the branch's head here; 0 = as they are now */
 	enum prompt_mode mode;
 	bool deep_binding, busy;
 	int64_t running;              /* of the account */
@@ -65,9 +75,13 @@ struct turn {
 	struct turn_request q;
 	struct turn_session s;
 	bool dry;
+	bool branch_given;            /* the request names one */
 
 	/* gathered and assembled */
 	const struct prompt_card *card;
+	const struct cached_card *card_file;
+	struct policy_resolved policy; /* of session, branch and request */
+	struct macro_layers layers;
 	struct prompt_input in;
 	struct prompt_decisions decisions;
 	struct prompt *prompt;
@@ -100,14 +114,25 @@ struct turn {
 	struct str stored_reply;      /* persist rules' result; absent = as said */
 };
 
+struct turn *turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry); /* turn.c */
 /* gather.c: everything an assembly reads, in at most four round trips. Inside db_tx DB_READ. */
 int turn_gather(struct ctx *c, void *turn);
+/* scope.c: whose story a look at an unmade branch or at a floor of the past reads. Inside db_tx DB_READ. */
+int turn_scope(struct turn *t);
 /* assemble.c */
 int turn_assemble(struct turn *t);
+void turn_model_choose(struct turn *t);                               /* the model, and with it the token counter */
+void turn_input_settle(struct turn *t);                               /* everything of the assembly's input */
+bool turn_debug(const struct turn *t, const char *what);              /* debug_options of the request */
+/* report.c */
 void turn_snapshot_print(struct sb *out, const struct turn *t);       /* prompt_snapshot of the wire */
-void turn_trace_print(struct sb *out, const struct turn *t);          /* runtime_trace of the wire */
-void turn_memory_print(struct sb *out, const struct turn *t);         /* memory of the dry run */
+struct json *turn_trace_json(const struct turn *t);                   /* runtime_trace of the wire */
+struct json *turn_memory_json(const struct turn *t);                  /* memory of the wire */
+bool turn_summary_sent(const struct turn *t);
 void turn_assembly_print(struct sb *out, const struct turn *t);       /* assembly of the dry run */
+/* look.c: parts of dry run, inspection and preview */
+void turn_prepared_print(struct sb *out, const struct turn *t);       /* members: messages, tokens, memory, snapshot, trace */
+void turn_look_print(struct json *o, const struct turn *t, bool of_preview);
 /* commit.c */
 int turn_record_open(struct ctx *c, void *turn);                      /* inside DB_WRITE */
 int turn_record_commit(struct ctx *c, void *turn);

@@ -45,7 +45,7 @@ assemble(struct arena *a, const struct json *doc)
 	const struct prompt_card *card = prompt_card_compile(a, json_get(doc, "card"));
 	struct macro_layers none = { 0 };
 	struct prompt_input in = { .cards = &card, .ncards = 1, .seed = 1, .phase = MACRO_ASSEMBLE, .trace = true, .tokens_reserved = 3,
-		.lore_settings = lore_settings_defaults(), .request = doc, .max_context = 4000, .max_reply = 200 };
+		.lore_settings = lore_settings_defaults(), .policy = doc, .max_context = 4000, .max_reply = 200 };
 	struct lore_bound book = { lore_book_read(a, STR("book"), json_get(doc, "book")), LORE_GLOBAL };
 	struct prompt *x, *y;
 

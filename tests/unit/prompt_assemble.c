@@ -259,11 +259,11 @@ structures_as_asked(void **state)
 		const char *structure, *last_role;
 		size_t n;
 	} rows[] = {
-		{ "{\"mode\":\"default\"}", "user", 6 },
-		{ "{\"mode\":\"strict_alternating\"}", "user", 4 },
-		{ "{\"mode\":\"no_assistant\",\"assistant_rewrite_strategy\":\"to_system\"}", "user", 6 },
-		{ "{\"mode\":\"flattened\"}", "user", 1 },
-		{ "{\"mode\":\"flattened\",\"preserve_system_messages\":true}", "user", 4 },
+		{ "{\"structure\":{\"mode\":\"default\"}}", "user", 6 },
+		{ "{\"structure\":{\"mode\":\"strict_alternating\",\"preserve_system_messages\":false}}", "user", 4 },
+		{ "{\"structure\":{\"mode\":\"no_assistant\",\"assistant_rewrite_strategy\":\"to_system\"}}", "user", 6 },
+		{ "{\"structure\":{\"mode\":\"flattened\",\"preserve_system_messages\":false}}", "user", 1 },
+		{ "{\"structure\":{\"mode\":\"flattened\"}}", "user", 4 },
 	};
 
 	(void)state;
@@ -272,7 +272,7 @@ structures_as_asked(void **state)
 		struct prompt *p;
 
 		scene_begin(&s, plain_preset, lyra);
-		s.in.structure = parse(s.a, rows[i].structure);
+		s.in.policy = parse(s.a, rows[i].structure);
 		say(&s, PROMPT_USER, "one");
 		say(&s, PROMPT_ASSISTANT, "two");
 		say(&s, PROMPT_USER, "three");
@@ -294,7 +294,7 @@ hides_floors_and_sources(void **state)
 
 	(void)state;
 	scene_begin(&s, plain_preset, lyra);
-	s.in.request = parse(s.a, "{\"visibility\":{\"hidden_floor_ranges\":[{\"start_floor_no\":0,\"end_floor_no\":1}]}}");
+	s.in.policy = parse(s.a, "{\"visibility\":{\"hidden_floor_ranges\":[{\"start_floor_no\":0,\"end_floor_no\":1}]}}");
 	say(&s, PROMPT_USER, "one");
 	say(&s, PROMPT_ASSISTANT, "two");
 	say(&s, PROMPT_USER, "three");
@@ -302,11 +302,11 @@ hides_floors_and_sources(void **state)
 	assert_false(holds(p, "one"));
 	assert_true(holds(p, "three"));
 	assert_int_equal(json_len(json_get(json_get(p->trace, "visibility"), "filtered_floor_nos")), 2);
-	s.in.request = parse(s.a, "{\"source_selection\":{\"history\":{\"mode\":\"windowed\",\"max_messages\":2}}}");
+	s.in.policy = parse(s.a, "{\"source_selection\":{\"history\":{\"mode\":\"windowed\",\"max_messages\":2}}}");
 	p = run(&s);
 	assert_false(holds(p, "one"));
 	assert_true(holds(p, "two"));
-	s.in.request = parse(s.a, "{\"delivery\":{\"require_last_user\":true}}");
+	s.in.policy = parse(s.a, "{\"delivery\":{\"require_last_user\":true}}");
 	s.in.type = PROMPT_CONTINUE;
 	say(&s, PROMPT_ASSISTANT, "four");
 	p = run(&s);

@@ -1,0 +1,205 @@
+#include "prompt/runtime_policy.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* clang-format off */
+static const struct member {
+	const char *group, *part, *key; /* part: an object inside the group; NULL = none */
+	const char *dflt;               /* JSON; NULL = none */
+} members[] = {
+	{ "structure", NULL, "mode", "\"default\"" },
+	{ "structure", NULL, "merge_adjacent_same_role", "false" },
+	{ "structure", NULL, "preserve_system_messages", "true" },
+	{ "structure", NULL, "assistant_rewrite_strategy", NULL },
+	{ "delivery", NULL, "allow_assistant_prefill", "true" },
+	{ "delivery", NULL, "require_last_user", "false" },
+	{ "delivery", NULL, "no_assistant", "false" },
+	{ "budget", NULL, "max_input_tokens", NULL },
+	{ "budget", NULL, "reserved_completion_tokens", NULL },
+	{ "visibility", NULL, "mode", "\"allow_all_except_hidden\"" },
+	{ "visibility", NULL, "hidden_floor_ids", NULL },
+	{ "visibility", NULL, "hidden_floor_ranges", NULL },
+	{ "visibility", NULL, "visible_floor_ranges", NULL },
+	{ "source_selection", "history", "mode", "\"full\"" },
+	{ "source_selection", "history", "max_messages", NULL },
+	{ "source_selection", "memory", "enabled", "true" },
+	{ "source_selection", "worldbook", "enabled", "true" },
+	{ "source_selection", "examples", "enabled", "true" },
+	{ "debug", NULL, "include_prompt_snapshot", "false" },
+	{ "debug", NULL, "include_runtime_trace", "false" },
+	{ "debug", NULL, "include_worldbook_matches", "false" },
+};
+/* clang-format on */
+
+/* debug is asked for by requests only, under another name, and nobody stores it. */
+static bool
+is_debug(const struct member *m)
+{
+	return strcmp(m->group, "debug") == 0;
+}
+
+static const struct json *
+said(const struct json *layer, const struct member *m)
+{
+	const struct json *group = json_get(layer, is_debug(m) ? "debug_options" : m->group);
+
+	return json_get(m->part ? json_get(group, m->part) : group, m->key);
+}
+
+static struct json *
+child(struct json *o, const char *key)
+{
+	struct json *c = json_get(o, key);
+
+	return c ? c : json_set_object(o, key);
+}
+
+static struct json *
+place(struct json *o, const struct member *m)
+{
+	struct json *group = child(o, m->group);
+
+	return m->part ? child(group, m->part) : group;
+}
+
+static const struct json *
+strongest(const struct policy_layers *in, const struct member *m, const char **source_out)
+{
+	static const char *const names[POLICY_LAYER__COUNT] = { "session_policy", "branch_policy", "request_override" };
+
+	for (int i = POLICY_LAYER__COUNT; i-- > 0;)
+		if (said(in->v[i], m)) {
+			*source_out = names[i];
+			return said(in->v[i], m);
+		}
+	return NULL;
+}
+
+/* A number of messages without a mode means that many and no more. */
+static void
+window_settle(struct policy_resolved *r)
+{
+	struct json *history = json_get(json_get(r->policy, "source_selection"), "history");
+	struct json *sources = json_get(json_get(r->sources, "source_selection"), "history");
+
+	if (!json_get(history, "max_messages") || !str_is(json_get_str(sources, "mode"), "system_default"))
+		return;
+	json_set_c(history, "mode", "windowed");
+	json_set(sources, "mode", json_get(sources, "max_messages"));
+}
+
+struct policy_resolved
+policy_resolve(struct arena *a, const struct policy_layers *in)
+{
+	struct policy_resolved r = { json_object(a), json_object(a), json_object(a) };
+	struct json_error err;
+
+	for (size_t i = 0; i < COUNT(members); i++) {
+		const struct member *m = &members[i];
+		const char *source = "system_default";
+		const struct json *v = strongest(in, m, &source);
+		struct json *at = place(r.policy, m);
+
+		if (v == NULL && m->dflt)
+			v = json_read(a, str_c(m->dflt), 4, &err);
+		if (v == NULL)
+			continue;
+		json_set(at, m->key, v);
+		if (is_debug(m))
+			continue;
+		json_set_c(place(r.sources, m), m->key, source);
+		if (strcmp(source, "system_default") != 0)
+			json_set(place(r.said, m), m->key, v);
+	}
+	window_settle(&r);
+	return r;
+}
+
+struct json *
+policy_defaults(struct arena *a)
+{
+	return policy_resolve(a, &(struct policy_layers){ 0 }).policy;
+}
+
+static void
+merge(struct arena *a, struct json *into, const struct json *change, int depth)
+{
+	struct json_iter it = { 0 };
+	struct json *v, *old;
+	struct str key;
+
+	while (json_next(change, &it, &key, &v)) {
+		old = json_get_s(into, key);
+		if (json_type(v) == JSON_OBJECT && depth > 0) {
+			if (json_type(old) != JSON_OBJECT)
+				old = json_set_object(into, arena_strdup(a, key));
+			merge(a, old, v, depth - 1);
+		} else
+			json_set_s(into, key, v);
+		if (v == NULL || (json_type(v) == JSON_OBJECT && json_len(old) == 0))
+			json_del(into, arena_strdup(a, key));
+	}
+}
+
+struct json *
+policy_patch(struct arena *a, const struct json *stored, const struct json *change)
+{
+	struct json *out = stored ? json_copy(a, stored) : json_object(a);
+
+	merge(a, out, change, 3); /* group, part, member */
+	return out;
+}
+
+static bool
+in_ranges(const struct json *ranges, int32_t floor)
+{
+	for (size_t i = 0; i < json_len(ranges); i++) {
+		const struct json *r = json_at(ranges, i);
+
+		if (floor >= json_get_int(r, "start_floor_no", 0) && floor <= json_get_int(r, "end_floor_no", -1))
+			return true;
+	}
+	return false;
+}
+
+static bool
+in_list(const struct json *ids, struct str id)
+{
+	for (size_t i = 0; i < json_len(ids); i++)
+		if (id.n > 0 && str_eq(json_str(json_at(ids, i)), id))
+			return true;
+	return false;
+}
+
+bool
+policy_sees_floor(const struct json *policy, int32_t floor_no, struct str floor_id)
+{
+	const struct json *v = json_get(policy, "visibility");
+
+	if (in_list(json_get(v, "hidden_floor_ids"), floor_id))
+		return false;
+	if (str_is(json_get_str(v, "mode"), "deny_all_except_visible"))
+		return in_ranges(json_get(v, "visible_floor_ranges"), floor_no);
+	return !in_ranges(json_get(v, "hidden_floor_ranges"), floor_no);
+}
+
+bool
+policy_hides(const struct json *policy)
+{
+	const struct json *v = json_get(policy, "visibility");
+
+	return str_is(json_get_str(v, "mode"), "deny_all_except_visible") || json_len(json_get(v, "hidden_floor_ids")) > 0 ||
+	    json_len(json_get(v, "hidden_floor_ranges")) > 0;
+}
+
+struct policy_budget
+policy_budget(const struct json *policy, struct policy_budget without)
+{
+	const struct json *budget = json_get(policy, "budget");
+	struct policy_budget b = { without.context, json_get_int(budget, "reserved_completion_tokens", without.reply) };
+	int64_t most = json_get_int(budget, "max_input_tokens", 0);
+
+	if (most > 0 && most < INT64_MAX - b.reply && (b.context == 0 || most + b.reply < b.context))
+		b.context = most + b.reply;
+	return b;
+}
