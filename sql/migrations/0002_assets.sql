@@ -45,6 +45,14 @@ CREATE INDEX asset_list ON tavern.asset (account_no, kind, created_at DESC, no D
 -- Names of user cards are unique among the living.
 CREATE UNIQUE INDEX asset_user_name_key ON tavern.asset (account_no, name) WHERE kind = 'user' AND deleted_at IS NULL;
 
+-- The preset of sessions in mode rearrange that bind none. One row or none for an account: no two are ever active.
+CREATE TABLE tavern.active_preset (
+	account_no int NOT NULL DEFAULT tavern.acct() REFERENCES tavern.account (no) ON DELETE CASCADE,
+	preset_id text COLLATE "C" NOT NULL,
+	activated_at bigint NOT NULL,
+	PRIMARY KEY (account_no)
+);
+
 -- A version never changes. Its document is `body` with the entries (prompts, lore entries, scripts)
 -- taken out; `parts` lists the entries' documents in order, so that an edit of one entry shares all others.
 CREATE TABLE tavern.asset_version (

@@ -5,7 +5,7 @@ DO $$
 DECLARE
 	t text;
 BEGIN
-	FOREACH t IN ARRAY ARRAY['document', 'blob', 'asset', 'asset_version', 'session', 'segment', 'branch', 'floor', 'page',
+	FOREACH t IN ARRAY ARRAY['document', 'blob', 'asset', 'asset_version', 'active_preset', 'session', 'segment', 'branch', 'floor', 'page',
 		'message', 'variable', 'var_change', 'run', 'run_text', 'idempotency', 'turn_record', 'event', 'job'] LOOP
 		EXECUTE format('ALTER TABLE tavern.%I ENABLE ROW LEVEL SECURITY', t);
 		EXECUTE format('CREATE POLICY own ON tavern.%I TO tavern_app USING (account_no = tavern.acct())', t);

@@ -76,6 +76,31 @@ SELECT d.body, b.bytes, b.mime
   LEFT JOIN blob b ON b.account_no = acct() AND b.no = v.picture_no
  WHERE v.account_no = acct() AND v.no = $1;
 
+-- name: preset_active
+-- The account's active preset; no row: none.
+SELECT a.id, a.name, a.version, p.activated_at
+  FROM active_preset p JOIN asset a ON a.account_no = acct() AND a.kind = 'preset' AND a.id = p.preset_id AND a.deleted_at IS NULL
+ WHERE p.account_no = acct();
+
+-- name: preset_activate
+-- In place of the one that was active. $1 id, $2 now. No row: not found.
+INSERT INTO active_preset (preset_id, activated_at)
+SELECT a.id, $2 FROM asset a WHERE a.account_no = acct() AND a.kind = 'preset' AND a.id = $1 AND a.deleted_at IS NULL
+    ON CONFLICT (account_no) DO UPDATE SET preset_id = EXCLUDED.preset_id, activated_at = EXCLUDED.activated_at
+RETURNING preset_id;
+
+-- name: preset_deactivate
+DELETE FROM active_preset WHERE account_no = acct();
+
+-- name: preset_active_deleted
+-- The preset $1 is deleted: if it was active, the newest that is left becomes active. $2 now
+WITH s AS (
+	SELECT id FROM asset WHERE account_no = acct() AND kind = 'preset' AND deleted_at IS NULL AND id <> $1 ORDER BY created_at DESC, no DESC LIMIT 1
+), u AS (
+	UPDATE active_preset SET preset_id = s.id, activated_at = $2 FROM s WHERE account_no = acct() AND preset_id = $1
+)
+DELETE FROM active_preset WHERE account_no = acct() AND preset_id = $1 AND NOT EXISTS (SELECT FROM s);
+
 -- name: asset_set_status
 -- $1 kind, $2 id, $3 status, $4 deleted_at or null, $5 now, $6 expected revision or null. No row: not found; null revision: stale guard.
 WITH cur AS (

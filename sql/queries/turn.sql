@@ -10,7 +10,8 @@ SELECT s.no, s.status, s.prompt_mode, s.model_provider, s.model_name, s.model_pa
        EXISTS (SELECT FROM run r WHERE r.account_no = acct() AND r.branch_no = b.no AND r.state = 'running'),
        (SELECT f.id FROM unnest(b.segs, b.his) r (seg, hi) JOIN floor f ON f.account_no = acct() AND f.segment_no = r.seg AND f.floor_seq = b.head_seq
          WHERE r.hi >= b.head_seq ORDER BY r.hi LIMIT 1),
-       b.decisions
+       b.decisions,
+       CASE WHEN s.preset_id IS NULL THEN (SELECT p.preset_id FROM active_preset p WHERE p.account_no = acct()) END
   FROM session s
   JOIN account a ON a.no = acct()
   LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = s.no AND b.id = $2

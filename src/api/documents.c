@@ -161,7 +161,9 @@ create_work(struct request *r, void *arg)
 	struct save_work *w = arg;
 	struct asset_content content = content_of(r->ctx, &w->file);
 
-	return asset_create(r->ctx, w->kind->asset, w->name, "sillytavern", &content, &w->asset);
+	if (asset_create(r->ctx, w->kind->asset, w->name, "sillytavern", &content, &w->asset) < 0)
+		return -1;
+	return w->kind->imported ? w->kind->imported(r, &w->asset) : 0;
 }
 
 /* `data` of a JSON body; a text is the text of a file. */
@@ -294,6 +296,8 @@ delete_work(struct request *r, void *arg)
 	(void)arg;
 	if (rc > 0)
 		rc = resource_delete(r->ctx, &k->res, req_param(r, "id"));
+	if (rc > 0 && k->deleted && k->deleted(r, req_param(r, "id")) < 0)
+		return -1;
 	return rc == 0 ? document_missing(r, k) : rc < 0 ? -1 : 0;
 }
 

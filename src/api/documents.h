@@ -38,6 +38,9 @@ struct document_kind {
 	/* The stored document as a file for export; NULL = as stored. */
 	struct str (*file)(struct arena *a, struct str doc);
 	const char *placeholder;     /* name of a file that has none */
+	/* May be NULL: one was imported (inside its transaction, `in` NULL for an upload) or deleted. 0 or -1. */
+	int (*imported)(struct request *r, const struct asset *asset);
+	int (*deleted)(struct request *r, struct str id);
 };
 
 extern const struct document_kind document_preset, document_worldbook, document_regex;

@@ -105,6 +105,12 @@ static const struct field object_body[] = {
 	{ "data", FT_OBJECT, FF_REQUIRED | FF_RAW },
 	FIELD_END
 };
+static const struct field preset_body[] = {
+	{ "name", FT_STRING },
+	{ "data", FT_OBJECT, FF_REQUIRED | FF_RAW },
+	{ "activate", FT_BOOL, .doc = "make it the account's active preset (POST /presets/{id}/activate)" },
+	FIELD_END
+};
 static const struct field regex_body[] = {
 	{ "name", FT_STRING, FF_REQUIRED, .min = 1 },
 	{ "data", FT_ANY, FF_REQUIRED | FF_RAW, .doc = "array of scripts, one script, or the text of a file" },
@@ -152,7 +158,7 @@ static const struct field character_answer[] = {
 static const int errors_import[] = { 413, 0 };
 
 const struct route api_imports_routes[] = {
-	{ METHOD_POST, "/import/preset", documents_import, AUTH_ACCOUNT, .body = object_body, .answer = document_import_answer, .status = 201,
+	{ METHOD_POST, "/import/preset", documents_import, AUTH_ACCOUNT, .body = preset_body, .answer = document_import_answer, .status = 201,
 	  .errors = errors_import, .flags = ROUTE_BODY_BYTES, .max_body = LIM_IMPORT_BODY, .arg = &document_preset, .tag = "imports", .summary = "Import a SillyTavern preset" },
 	{ METHOD_POST, "/import/worldbook", documents_import, AUTH_ACCOUNT, .body = object_body, .answer = document_import_answer, .status = 201,
 	  .errors = errors_import, .flags = ROUTE_BODY_BYTES, .max_body = LIM_IMPORT_BODY, .arg = &document_worldbook, .tag = "imports", .summary = "Import a worldbook" },

@@ -15,6 +15,7 @@ read_preset(struct arena *a, const struct document_source *src, struct document_
 
 	if ((src->file ? preset_file_read(a, src->file, &f, err) : preset_file_read_json(a, src->doc, src->text, src->fallback_name, &f, err)) < 0)
 		return -1;
+	preset_audit(a, f.doc, &f.receipt);
 	*out = (struct document_file){ .name = f.name, .doc = json_text(a, f.doc), .raw = f.raw, .receipt = receipt_json(a, &f.receipt) };
 	return 0;
 }
@@ -190,6 +191,8 @@ const struct document_kind document_preset = {
 		 .list_plain = true, .soft_delete = true, .delete_answer = DELETE_EMPTY },
 	.read = read_preset,
 	.file = preset_as_file,
+	.imported = preset_imported,
+	.deleted = preset_deleted,
 	.placeholder = "Preset",
 };
 

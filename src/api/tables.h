@@ -13,6 +13,7 @@
 	X(characters) \
 	X(presets) \
 	X(preset_entries) \
+	X(preset_nodes) \
 	X(worldbooks) \
 	X(worldbook_entries) \
 	X(regex_profiles) \

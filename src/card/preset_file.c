@@ -311,6 +311,13 @@ choose_track(const struct json *doc)
 	return json_len(tracks) > 0 ? "longest" : "default";
 }
 
+/* The text-completion form that holds a story and a system text: mode rearrange makes nodes of it. */
+static bool
+is_story(const struct json *doc)
+{
+	return json_get_str(json_get(doc, "context"), "story_string").p && json_get_str(json_get(doc, "sysprompt"), "content").p;
+}
+
 static int
 check_kind(struct arena *a, const struct json *doc, struct import_error *err)
 {
@@ -323,7 +330,7 @@ check_kind(struct arena *a, const struct json *doc, struct import_error *err)
 		return import_fail(a, err, "not_a_preset", "/prompts",
 		    "no preset: \"prompts\" is %s, expected a list",
 		    json_type_name(json_type(json_get(doc, "prompts"))));
-	if (kind == IMPORT_PRESET)
+	if (kind == IMPORT_PRESET || is_story(doc))
 		return 0;
 	for (size_t i = 0; i < FIELDS; i++)
 		if (strcmp(fields[i].key, "name") != 0 && strcmp(fields[i].key, "extensions") != 0 &&
@@ -353,6 +360,9 @@ take(struct arena *a, struct json *doc, struct str text, struct str fallback_nam
 	fix_prompts(a, doc, &out->receipt);
 	fix_order(a, doc, &out->receipt);
 	shape_unknown(&s, doc, fields, FIELDS, NULL);
+	if (json_len(json_get(doc, "prompts")) == 0 && is_story(doc))
+		receipt_add(&out->receipt, RECEIPT_WARNING, "text_completion", "/context/story_string",
+		    "an old text-completion preset: only mode rearrange uses its story");
 	out->doc = doc;
 	out->prompts = json_len(json_get(doc, "prompts"));
 	out->track = choose_track(doc);

@@ -132,18 +132,21 @@ pull(struct walk *w, enum arrange_tag tag, bool first_only, struct arrange_trace
 }
 
 static void
-flush_knowledge(struct walk *w)
+flush_knowledge(struct walk *w, struct str at)
 {
+	if (!w->knowledge_done)
+		w->out->knowledge_at = at;
 	for (size_t i = 0; !w->knowledge_done && i < COUNT(knowledge); i++)
 		pull(w, knowledge[i], false, NULL);
 	w->knowledge_done = true;
 }
 
 static void
-flush_participants(struct walk *w)
+flush_participants(struct walk *w, struct str at)
 {
 	if (w->participants_done)
 		return;
+	w->out->participants_at = at;
 	w->participants_done = true;
 	for (size_t i = 0; i < COUNT(participants); i++)
 		pull(w, participants[i], false, NULL);
@@ -165,14 +168,14 @@ walk_marker(struct walk *w, const struct arrange_node *n, struct arrange_trace *
 		return;
 	}
 	if (m->participants_before)
-		flush_participants(w);
+		flush_participants(w, n->identifier);
 	t->suppressed =
 	    (m->tags[0] == TAG_PERSONA_PROMPT && w->prints_description) || (m->tags[0] == TAG_PERSONALITY && w->prints_personality);
 	for (size_t i = 0; i < COUNT(m->tags); i++)
 		if (m->tags[i] != TAG_NONE)
 			pull(w, m->tags[i], m->first_only, t);
 	if (m->knowledge_after)
-		flush_knowledge(w);
+		flush_knowledge(w, n->identifier);
 }
 
 static void
@@ -280,8 +283,8 @@ depth_resolve(struct walk *w)
 static void
 remainder_append(struct walk *w)
 {
-	flush_knowledge(w);
-	flush_participants(w);
+	flush_knowledge(w, STR_NULL);
+	flush_participants(w, STR_NULL);
 	for (size_t i = 0; i < COUNT(lore); i++)
 		pull(w, lore[i], false, NULL);
 	for (size_t i = 0; i < w->in->nnative; i++) {

@@ -78,6 +78,7 @@ struct arranged {
 	VEC(struct arrange_trace) nodes;
 	VEC(const char *) warnings; /* marker_unknown, html_content, depth_no_history; the macros' own are in the run */
 	unsigned remainder;         /* tags that nothing pulled */
+	struct str knowledge_at, participants_at; /* the marker that flushed them; absent = none did, they stand at the end */
 	VEC(struct arrange_depth) depth;
 };
 
@@ -113,5 +114,10 @@ struct arrange_import {
 
 /* Nodes of a preset as its file has them. Texts are borrowed from `doc` or made in `a`. */
 void arrange_read(struct arena *a, const struct json *doc, struct arrange_import *out);
+/*
+ * Switches a node on or off in the file's own way: in the order that arrange_read takes, else at the prompt; nodes that
+ * stand in no list (post-history texts, old forms) under `node_toggles`. false = the file has no such node.
+ */
+bool arrange_toggle(struct arena *a, struct json *doc, struct str identifier, bool on);
 
 #endif

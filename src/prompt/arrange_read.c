@@ -258,16 +258,28 @@ audit(struct arena *a, struct arrange_import *out)
 	}
 }
 
+/* Nodes that stand in no list of the file have their switches in a member of ours. */
+static void
+toggles_apply(const struct json *doc, struct arrange_import *out, size_t from)
+{
+	const struct json *toggles = json_get(doc, "node_toggles");
+
+	for (size_t i = from; json_type(toggles) == JSON_OBJECT && i < out->nodes.n; i++)
+		out->nodes.v[i].is_enabled = json_bool(json_get_s(toggles, out->nodes.v[i].identifier), out->nodes.v[i].is_enabled);
+}
+
 void
 arrange_read(struct arena *a, const struct json *doc, struct arrange_import *out)
 {
+	size_t listed = 0;
 	const struct json *sysprompt = json_get(doc, "sysprompt"), *context = json_get(doc, "context");
 	struct str story = json_get_str(context, "story_string"), system = json_get_str(sysprompt, "content");
 
 	*out = (struct arrange_import){ .status = ARRANGE_OK };
-	if (json_len(json_get(doc, "prompts")) > 0 && json_type(json_get(doc, "prompts")) == JSON_ARRAY)
+	if (json_len(json_get(doc, "prompts")) > 0 && json_type(json_get(doc, "prompts")) == JSON_ARRAY) {
 		modern_read(a, doc, out);
-	else if (story.p && system.p)
+		listed = out->nodes.n;
+	} else if (story.p && system.p)
 		legacy_read(a, story, system, out);
 	else
 		out->status = ARRANGE_NOT_A_PRESET;
@@ -278,5 +290,42 @@ arrange_read(struct arena *a, const struct json *doc, struct arrange_import *out
 	post_history_add(a, out, json_get_str(context, "post_history"));
 	if (out->nodes.n == 0)
 		out->status = ARRANGE_NO_NODES;
+	toggles_apply(doc, out, listed);
 	audit(a, out);
+}
+
+static struct json *
+row_of(struct arena *a, const struct json *list, struct str identifier, bool last)
+{
+	struct json *found = NULL;
+
+	for (size_t i = 0; i < json_len(list); i++)
+		if (str_eq(loose_str(a, json_get(json_at(list, i), "identifier"), STR("")), identifier) && (last || !found))
+			found = json_at(list, i);
+	return found;
+}
+
+bool
+arrange_toggle(struct arena *a, struct json *doc, struct str identifier, bool on)
+{
+	const struct json *order = order_find(a, doc);
+	struct json *prompt = row_of(a, json_get(doc, "prompts"), identifier, true), *row = order ? row_of(a, order, identifier, false) : NULL;
+	struct json *toggles = json_get(doc, "node_toggles");
+	struct arrange_import nodes;
+
+	arrange_read(a, doc, &nodes);
+	for (size_t i = 0; i < nodes.nodes.n; i++) {
+		if (!str_eq(nodes.nodes.v[i].identifier, identifier))
+			continue;
+		if (prompt && (row || !order)) {
+			/* without an order the first prompt of a name says whether it is on, the last one what it says */
+			json_set_bool(row ? row : row_of(a, json_get(doc, "prompts"), identifier, false), "enabled", on);
+			return true;
+		}
+		if (json_type(toggles) != JSON_OBJECT)
+			toggles = json_set_object(doc, "node_toggles");
+		json_set_bool(toggles, arena_strdup(a, identifier), on);
+		return true;
+	}
+	return false;
 }

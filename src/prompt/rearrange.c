@@ -170,11 +170,12 @@ rearrange_build(struct build *b)
 	struct items chat = { 0 };
 	size_t first;
 
-	if (b->in->preset == NULL || nodes->status != ARRANGE_OK || b->in->type == PROMPT_IMPERSONATE) {
-		if (b->in->preset)
-			native_build(b);
-		else
-			plain_build(b);
+	if (b->in->preset == NULL || b->in->type == PROMPT_IMPERSONATE) {
+		plain_build(b); /* native order: who speaks as the user is not told by a preset */
+		return;
+	}
+	if (nodes->status != ARRANGE_OK) {
+		native_build(b);
 		return;
 	}
 	b->note_due = marker_note_is_due(b);

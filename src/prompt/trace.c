@@ -283,6 +283,18 @@ delivery_json(struct build *b)
 
 /* ---- the rearrange walk ---- */
 
+/* Tokens that a node's own text has in the prompt. */
+static int64_t
+node_tokens(const struct build *b, struct str identifier)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < b->sections.n; i++)
+		if (str_eq(b->sections.v[i].identifier, identifier))
+			n += section_tokens(&b->sections.v[i]);
+	return n;
+}
+
 static struct json *
 layout_json(struct build *b)
 {
@@ -295,6 +307,7 @@ layout_json(struct build *b)
 		json_set_str(n, "identifier", t->identifier);
 		json_set_c(n, "state", arrange_state_name(t->state));
 		json_set_bool(n, "suppressed", t->suppressed);
+		json_set_int(n, "tokens", t->state == NODE_EMITTED ? node_tokens(b, t->identifier) : 0);
 		list = json_set_array(n, "pulled_tags");
 		for (int k = 1; k < TAG__COUNT; k++)
 			if (t->pulled & (1u << k))
@@ -304,6 +317,9 @@ layout_json(struct build *b)
 	for (int k = 1; k < TAG__COUNT; k++)
 		if (b->arranged->remainder & (1u << k))
 			json_push_str(list, str_c(arrange_tag_name((enum arrange_tag)k)));
+	list = json_set_object(o, "flush"); /* the markers at which blocks that no marker names came in; null: at the end */
+	json_set_str(list, "knowledge", b->arranged->knowledge_at);
+	json_set_str(list, "participants", b->arranged->participants_at);
 	list = json_set_array(o, "warnings");
 	for (size_t i = 0; i < b->arranged->warnings.n; i++)
 		json_push_str(list, str_c(b->arranged->warnings.v[i]));

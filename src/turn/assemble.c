@@ -142,7 +142,7 @@ turn_input_settle(struct turn *t)
 	in->time_awareness = json_bool(setting(t, "time_awareness"), true);
 	in->seed = seed_new();
 	in->phase = t->dry ? MACRO_DRY_RUN : MACRO_ASSEMBLE;
-	in->trace = t->dry || turn_debug(t, "include_runtime_trace");
+	in->trace = t->dry || t->layout || turn_debug(t, "include_runtime_trace");
 }
 
 /* ---- the model and its parameters ---- */

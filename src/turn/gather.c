@@ -45,6 +45,10 @@ session_read(struct turn *t, struct rows *rs)
 	s->preset_choices = json_column(t, rs, 8);
 	s->preset.id = row_str(rs, 9);
 	s->preset_pin = row_str(rs, 10);
+	if (t->layout)
+		s->mode = PROMPT_REARRANGE;
+	if (!s->preset.id.p && s->mode == PROMPT_REARRANGE)
+		s->preset.id = row_str(rs, 32); /* the account's active one */
 	s->worldbook.id = row_str(rs, 11);
 	s->worldbook_pin = row_str(rs, 12);
 	s->regex.id = row_str(rs, 13);

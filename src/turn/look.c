@@ -228,3 +228,50 @@ turn_preview(struct turns *p, struct ctx *c, const struct turn_request *q, const
 	preview_print(out, t, &v, d);
 	return 0;
 }
+
+/* ---- layout ---- */
+
+/* What is sent, by the source of each message: node, block tag or "native". */
+static void
+layout_items_print(struct sb *out, const struct prompt *p)
+{
+	sb_adds(out, ",\"items\":[");
+	for (size_t i = 0; i < p->nmessages; i++) {
+		const struct prompt_out *m = &p->messages[i];
+
+		sb_addf(out, "%s{\"role\":\"%s\",\"source\":", i ? "," : "", m->role);
+		sb_add_json(out, str_c(m->source));
+		sb_addf(out, ",\"tokens\":%d,\"content\":", m->tokens);
+		sb_add_json(out, m->content);
+		sb_addc(out, '}');
+	}
+	sb_addc(out, ']');
+}
+
+int
+turn_layout(struct turns *p, struct ctx *c, const struct turn_request *q, struct sb *out)
+{
+	struct turn *t = turn_new(p, c, q, true);
+	const struct json *layout;
+	struct str members = STR("");
+
+	t->layout = true;
+	if (db_tx(c, DB_READ, turn_gather, t) < 0 || turn_assemble(t) < 0)
+		return -1;
+	layout = json_get(t->prompt->trace, "layout");
+	if (layout)
+		members = json_text(c->a, layout);
+	sb_adds(out, "{\"session_id\":");
+	sb_add_json(out, t->q.session_id);
+	sb_adds(out, ",\"branch_id\":");
+	sb_add_json(out, t->s.branch.id);
+	sb_adds(out, ",\"preset_id\":");
+	sb_add_json(out, t->s.preset.row ? t->s.preset.id : STR_NULL);
+	sb_adds(out, ",\"preset_version_id\":");
+	sb_add_json(out, t->s.preset.row ? t->s.preset.version_id : STR_NULL);
+	sb_addf(out, ",\"arranged\":%s,", layout ? "true" : "false");
+	sb_add(out, layout ? str_sub(members, 1, members.n - 1) : STR("\"nodes\":[],\"remainder_tags\":[],\"flush\":null,\"warnings\":[]"));
+	layout_items_print(out, t->prompt);
+	sb_addc(out, '}');
+	return 0;
+}

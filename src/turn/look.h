@@ -37,4 +37,10 @@ struct json *look_no_injection(struct arena *a); /* memory_injection while there
 /* A bound asset that is not there: named, never fatal. what: "preset" …; member: of the session. */
 void look_asset_missing(struct json *diagnostics, const char *what, const char *member);
 
+/*
+ * The session's prompt as mode rearrange lays it out, whatever its mode: {session_id, branch_id, preset_id,
+ * preset_version_id, arranged, nodes, remainder_tags, flush, warnings, items}. Writes nothing.
+ */
+int turn_layout(struct turns *p, struct ctx *c, const struct turn_request *q, struct sb *answer);
+
 #endif

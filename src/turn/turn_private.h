@@ -76,6 +76,7 @@ struct turn {
 	struct turn_session s;
 	bool dry;
 	bool branch_given;            /* the request names one */
+	bool layout;                  /* only looks: as mode rearrange would lay it out */
 
 	/* gathered and assembled */
 	const struct prompt_card *card;

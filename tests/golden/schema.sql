@@ -27,6 +27,11 @@ ALTER TABLE tavern.account ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+CREATE TABLE tavern.active_preset (
+    account_no integer DEFAULT tavern.acct() NOT NULL,
+    preset_id text NOT NULL COLLATE pg_catalog."C",
+    activated_at bigint NOT NULL
+);
 CREATE TABLE tavern.api_key (
     account_no integer NOT NULL,
     no bigint NOT NULL,
@@ -486,6 +491,8 @@ ALTER TABLE ONLY tavern.account
     ADD CONSTRAINT account_id_key UNIQUE (id);
 ALTER TABLE ONLY tavern.account
     ADD CONSTRAINT account_pkey PRIMARY KEY (no);
+ALTER TABLE ONLY tavern.active_preset
+    ADD CONSTRAINT active_preset_pkey PRIMARY KEY (account_no);
 ALTER TABLE ONLY tavern.api_key
     ADD CONSTRAINT api_key_account_no_id_key UNIQUE (account_no, id);
 ALTER TABLE ONLY tavern.api_key
@@ -585,6 +592,8 @@ CREATE INDEX var_change_key ON tavern.var_change USING btree (account_no, segmen
 CREATE INDEX var_change_page ON tavern.var_change USING btree (account_no, page_no);
 CREATE INDEX var_change_session ON tavern.var_change USING btree (account_no, session_no);
 CREATE INDEX variable_session ON tavern.variable USING btree (account_no, session_no);
+ALTER TABLE ONLY tavern.active_preset
+    ADD CONSTRAINT active_preset_account_no_fkey FOREIGN KEY (account_no) REFERENCES tavern.account(no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.api_key
     ADD CONSTRAINT api_key_account_no_fkey FOREIGN KEY (account_no) REFERENCES tavern.account(no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.asset
@@ -640,6 +649,7 @@ ALTER TABLE ONLY tavern.variable
 ALTER TABLE ONLY tavern.variable
     ADD CONSTRAINT variable_account_no_session_no_fkey FOREIGN KEY (account_no, session_no) REFERENCES tavern.session(account_no, no) ON DELETE CASCADE;
 ALTER TABLE tavern.account ENABLE ROW LEVEL SECURITY;
+ALTER TABLE tavern.active_preset ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.api_key ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.asset ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.asset_version ENABLE ROW LEVEL SECURITY;
@@ -653,6 +663,7 @@ ALTER TABLE tavern.floor ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.job ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.message ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON tavern.active_preset TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.asset TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.asset_version TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.blob TO tavern_app USING ((account_no = tavern.acct()));
@@ -702,6 +713,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.account TO tavern_app;
 GRANT SELECT ON TABLE tavern.account TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.account_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.account_no_seq TO tavern_sys;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.active_preset TO tavern_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.api_key TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.api_key_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.api_key_no_seq TO tavern_sys;

@@ -5,6 +5,7 @@
 #include "../lib/pg.h"
 #include "base/tm.h"
 #include "turn/look.h"
+#include "turn/look.h"
 #include "turn/turn_private.h"
 
 #include <setjmp.h>
