@@ -99,6 +99,23 @@ move(struct json *from, const char *name, struct json *to, const char *as)
 	json_del(from, name);
 }
 
+/* Takes out what is no value of the field, with its receipt: it must not decide what an entry means, or a second
+ * reading, which no longer finds it, would decide otherwise. */
+static void
+drop_unusable(const struct shaper *s, struct json *e, const struct shape_field *f)
+{
+	struct shaper quiet = { .a = s->a, .path = s->path };
+
+	if (json_has(e, f->key) && shape_value(&quiet, json_get(e, f->key), f) == NULL)
+		shape_fix(s, e, f, 1);
+}
+
+static const struct shape_field *
+head(const char *name)
+{
+	return shape_find(heads, HEADS, str_c(name));
+}
+
 /* "before_char" and "after_char" as numbers; false if the text is neither. */
 static bool
 position_text(struct str text, int *out)
@@ -137,6 +154,7 @@ from_card(const struct shaper *s, struct json *e)
 	json_del(e, "position");
 	if (json_type(ext) == JSON_OBJECT) {
 		move(ext, "position", e, "position");
+		drop_unusable(s, e, head("position"));
 		for (size_t i = 0; i < FIELDS; i++) {
 			if (json_has(ext, fields[i].ext) && !json_has(e, fields[i].st.key))
 				json_set(e, fields[i].st.key, json_get(ext, fields[i].ext));
@@ -145,12 +163,28 @@ from_card(const struct shaper *s, struct json *e)
 	}
 	if (!json_has(e, "position"))
 		json_set_int(e, "position", position);
+	drop_unusable(s, e, head("selective"));
 	if (!json_get(e, "selective"))
 		json_set_bool(e, "selective", false);
 	if (json_get(e, "enabled") == NULL)
 		note_enabled(s);
 	if (!json_get_bool(e, "use_regex", false))
 		json_del(e, "use_regex"); /* V3 requires it, false is what SillyTavern does */
+}
+
+/* Takes a field from under another name; true if it was there and has a meaning. */
+static bool
+adopt_from(const struct shaper *s, struct json *e, const struct shape_field *f, struct json *from, const char *name)
+{
+	if (json_get(from, name) == NULL)
+		return false;
+	move(from, name, e, f->key);
+	drop_unusable(s, e, f);
+	if (!json_has(e, f->key))
+		return false;
+	receipt_add(s->receipt, RECEIPT_NORMALISED, "other_spelling", shape_path(s->a, s->path, str_c(f->key)),
+	    "written %s", name);
+	return true;
 }
 
 /* The other spelling of a field, beside the entry's or in its extensions (case B03). */
@@ -160,20 +194,19 @@ adopt_spelling(const struct shaper *s, struct json *e)
 	struct json *ext = json_get(e, "extensions");
 
 	for (size_t i = 0; i < FIELDS; i++) {
-		const char *st = fields[i].st.key, *other = fields[i].ext;
+		const struct shape_field *f = &fields[i].st;
+		const char *other = fields[i].ext;
 
-		if (json_has(e, st))
+		drop_unusable(s, e, f);
+		if (json_has(e, f->key))
 			continue;
 		/* An entry's own `case_sensitive` means nothing to SillyTavern; its `depth` and the like are
 		 * spelt alike. */
-		if (strcmp(st, other) != 0 && strcmp(other, "case_sensitive") != 0 && json_get(e, other))
-			move(e, other, e, st);
-		else if (json_type(ext) == JSON_OBJECT && (json_get(ext, other) || json_get(ext, st)))
-			move(ext, json_get(ext, other) ? other : st, e, st);
-		else
+		if (strcmp(f->key, other) != 0 && strcmp(other, "case_sensitive") != 0 &&
+		    adopt_from(s, e, f, e, other))
 			continue;
-		receipt_add(s->receipt, RECEIPT_NORMALISED, "other_spelling",
-		    shape_path(s->a, s->path, str_c(st)), "written %s", other);
+		if (json_type(ext) == JSON_OBJECT && !adopt_from(s, e, f, ext, other))
+			adopt_from(s, e, f, ext, f->key);
 	}
 }
 
@@ -181,26 +214,26 @@ static void
 fix_disable(const struct shaper *s, struct json *e)
 {
 	static const struct shape_field enabled = { "enabled", SHAPE_BOOL, SHAPE_ABSENT, 0 };
-	struct json *v;
 
-	if (json_get(e, "enabled") && !json_get(e, "disable")) {
-		v = shape_value(s, json_get(e, "enabled"), &enabled);
-		json_set_bool(e, "disable", !json_bool(v, true));
-	}
+	shape_fix(s, e, &enabled, 1);
+	if (json_get(e, "enabled") && !json_get(e, "disable"))
+		json_set_bool(e, "disable", !json_get_bool(e, "enabled", true));
 	json_del(e, "enabled");
 }
 
 static void
 fix_entry(const struct shaper *s, struct json *e)
 {
-	bool card = is_card_entry(e);
+	static const char *const telling[] = { "key", "keysecondary", "order", "disable", "comment" };
 	int position;
 
-	if (card)
+	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++)
+		drop_unusable(s, e, head(telling[i]));
+	if (is_card_entry(e))
 		from_card(s, e);
 	adopt_spelling(s, e);
 	fix_disable(s, e);
-	if (json_get_str(e, "comment").n == 0 && json_get_str(e, "name").n > 0)
+	if ((json_get(e, "comment") == NULL || str_is(json_get_str(e, "comment"), "")) && json_get_str(e, "name").n > 0)
 		json_set_str(e, "comment", json_get_str(e, "name"));
 	if (position_text(json_get_str(e, "position"), &position))
 		json_set_int(e, "position", position);
