@@ -2,23 +2,11 @@
  * trace_lore: activated entries as the wire names them: where each came from, why, and where it went.
  */
 #include "base/utf8.h"
+#include "lore/report.h"
 #include "prompt/prompt_private.h"
 
 #define EXCERPT 40  /* bytes around a match */
 #define PREVIEW 160 /* bytes of an entry */
-
-// clang-format off
-static const char *const positions[LORE_POSITION__COUNT] = {
-	[LORE_BEFORE] = "before", [LORE_AFTER] = "after", [LORE_NOTE_TOP] = "an_top", [LORE_NOTE_BOTTOM] = "an_bottom",
-	[LORE_DEPTH] = "at_depth", [LORE_EXAMPLE_TOP] = "em_top", [LORE_EXAMPLE_BOTTOM] = "em_bottom", [LORE_OUTLET] = "outlet",
-};
-static const char *const sources[LORE_SOURCE__COUNT] = {
-	[LORE_PERSONA] = "persona_description", [LORE_DESCRIPTION] = "character_description",
-	[LORE_PERSONALITY] = "character_personality", [LORE_DEPTH_PROMPT] = "character_depth_prompt",
-	[LORE_SCENARIO] = "scenario", [LORE_CREATOR_NOTES] = "creator_notes",
-};
-static const char *const roles[] = { "system", "user", "assistant" };
-// clang-format on
 
 /* A cut that leaves characters whole. */
 static struct str
@@ -63,10 +51,10 @@ entry_names(struct build *b, struct json *o, const struct lore_active *e)
 	json_set_str(source, "worldbook_name", name.name);
 	json_set_str(source, "asset_scope_id", name.scope);
 	insertion = json_set_object(o, "insertion");
-	json_set_c(insertion, "position", positions[e->entry->position]);
+	json_set_c(insertion, "position", lore_position_name(e->entry->position));
 	if (e->entry->position == LORE_DEPTH) {
 		json_set_int(insertion, "depth", e->entry->depth);
-		json_set_c(insertion, "role", roles[e->entry->role]);
+		json_set_c(insertion, "role", lore_role_name(e->entry->role));
 	}
 	if (e->entry->position == LORE_OUTLET)
 		json_set_str(insertion, "outlet_name", e->entry->outlet);
@@ -90,7 +78,7 @@ place_json(struct json *m, const struct lore_verdict *v)
 		json_set_int(m, "message_index_from_latest", v->place_index);
 		break;
 	case LORE_IN_SOURCE:
-		json_set_c(m, "source_kind", sources[v->place_index]);
+		json_set_c(m, "source_kind", lore_source_name((enum lore_source)v->place_index));
 		break;
 	case LORE_IN_INJECTED:
 		json_set_c(m, "source_kind", "injection");
