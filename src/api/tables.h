@@ -16,6 +16,7 @@
 	X(preset_nodes) \
 	X(worldbooks) \
 	X(worldbook_entries) \
+	X(worldbook_simulate) \
 	X(regex_profiles) \
 	X(imports) \
 	X(exports) \

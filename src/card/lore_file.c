@@ -225,6 +225,7 @@ static void
 fix_entry(const struct shaper *s, struct json *e)
 {
 	static const char *const telling[] = { "key", "keysecondary", "order", "disable", "comment" };
+	const struct json *title;
 	int position;
 
 	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++)
@@ -233,7 +234,9 @@ fix_entry(const struct shaper *s, struct json *e)
 		from_card(s, e);
 	adopt_spelling(s, e);
 	fix_disable(s, e);
-	if ((json_get(e, "comment") == NULL || str_is(json_get_str(e, "comment"), "")) && json_get_str(e, "name").n > 0)
+	title = json_get(e, "comment");
+	if ((title == NULL || (json_type(title) == JSON_STRING && json_str(title).n == 0)) &&
+	    json_get_str(e, "name").n > 0)
 		json_set_str(e, "comment", json_get_str(e, "name"));
 	if (position_text(json_get_str(e, "position"), &position))
 		json_set_int(e, "position", position);

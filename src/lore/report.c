@@ -68,9 +68,12 @@ say_place(struct sb *s, const struct lore_verdict *v)
 	}
 }
 
+typedef void say_fn(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e);
+
 static void
-say_key(struct sb *s, const struct lore_verdict *v)
+say_key(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
 {
+	(void)e;
 	sb_addf(s, "key \"%.*s\"", STR_ARG(v->key));
 	say_place(s, v);
 	if (v->secondary.n > 0)
@@ -78,7 +81,7 @@ say_key(struct sb *s, const struct lore_verdict *v)
 }
 
 static void
-say_not_key(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
+say_no_key(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
 {
 	sb_addf(s, "none of its %zu key%s was found", e->keys.n, e->keys.n == 1 ? "" : "s");
 	if (e->has_scan_depth)
@@ -87,64 +90,82 @@ say_not_key(struct sb *s, const struct lore_verdict *v, const struct lore_entry 
 		sb_adds(s, "; a regex key of it hit the match limit");
 }
 
-/* Why an entry is in or not, for those reasons that have something to add; false for the others. */
-static bool
-say_details(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
+static void
+say_logic(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
 {
-	switch (v->why) {
-	case LORE_BY_KEY:
-		say_key(s, v);
-		return true;
-	case LORE_NOT_KEY:
-		say_not_key(s, v, e);
-		return true;
-	case LORE_NOT_LOGIC:
-		say_key(s, v);
-		sb_addf(s, ", but its secondary keys say no: it %s", logics[e->logic]);
-		return true;
-	case LORE_NOT_DELAY:
-		sb_addf(s, "the chat has fewer messages than its delay of %d", e->delay);
-		return true;
-	case LORE_NOT_RECURSED:
-		sb_addf(s, "waits for a recursion pass of level %d", e->delay_until_recursion);
-		return true;
-	case LORE_NOT_GROUP:
-		sb_addf(s, "another entry won the inclusion group \"%.*s\"", STR_ARG(e->group));
-		return true;
-	case LORE_NOT_PROBABILITY:
-		sb_addf(s, "found, but rolled %.1f against its probability of %g %%", v->roll, e->probability);
-		return true;
-	default:
-		return false;
-	}
+	say_key(s, v, e);
+	sb_addf(s, ", but its secondary keys say no: it %s", logics[e->logic]);
 }
+
+static void
+say_delay(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
+{
+	(void)v;
+	sb_addf(s, "the chat has fewer messages than its delay of %d", e->delay);
+}
+
+static void
+say_level(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
+{
+	(void)v;
+	sb_addf(s, "waits for a recursion pass of level %d", e->delay_until_recursion);
+}
+
+static void
+say_group(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
+{
+	(void)v;
+	sb_addf(s, "another entry won the inclusion group \"%.*s\"", STR_ARG(e->group));
+}
+
+static void
+say_roll(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
+{
+	sb_addf(s, "found, but rolled %.1f against its probability of %g %%", v->roll, e->probability);
+}
+
+/* A verdict is a text, or has something to add. */
+static const struct {
+	const char *text;
+	say_fn *say;
+} verdicts[LORE_WHY__COUNT] = {
+	// clang-format off
+	[LORE_BY_KEY] = { NULL, say_key },
+	[LORE_BY_CONSTANT] = { "constant: always on", NULL },
+	[LORE_BY_STICKY] = { "sticky: still on since it was activated", NULL },
+	[LORE_BY_DECORATOR] = { "its text begins with @@activate", NULL },
+	[LORE_BY_FORCE] = { "switched on from outside", NULL },
+	[LORE_BY_DECISION] = { "its decision was answered yes", NULL },
+	[LORE_NOT_DISABLED] = { "switched off in the book", NULL },
+	[LORE_NOT_TRIGGER] = { "only for other types of generation", NULL },
+	[LORE_NOT_CHARACTER] = { "its character filter leaves this character out", NULL },
+	[LORE_NOT_TAG] = { "its tag filter leaves this character out", NULL },
+	[LORE_NOT_DELAY] = { NULL, say_delay },
+	[LORE_NOT_COOLDOWN] = { "on cooldown since it was last active", NULL },
+	[LORE_NOT_RECURSED] = { NULL, say_level },
+	[LORE_NOT_IN_RECURSION] = { "a key stands only in what other entries wrote, and it excludes recursion", NULL },
+	[LORE_NOT_DECORATOR] = { "its text begins with @@dont_activate", NULL },
+	[LORE_NOT_KEYLESS] = { "it has no keys and is not constant", NULL },
+	[LORE_NOT_KEY] = { NULL, say_no_key },
+	[LORE_NOT_LOGIC] = { NULL, say_logic },
+	[LORE_NOT_DECISION] = { "its decision was answered no", NULL },
+	[LORE_NOT_ANSWERED] = { "it has no keys, and nobody has answered its decision yet", NULL },
+	[LORE_NOT_GROUP] = { NULL, say_group },
+	[LORE_NOT_PROBABILITY] = { NULL, say_roll },
+	[LORE_NOT_BUDGET] = { "found, but it does not fit into the budget", NULL },
+	[LORE_NOT_DUPLICATE] = { "the same book is bound at a stronger place", NULL },
+	// clang-format on
+};
 
 struct str
 lore_verdict_text(struct arena *a, const struct lore_verdict *v)
 {
-	static const char *const texts[LORE_WHY__COUNT] = {
-		[LORE_BY_CONSTANT] = "constant: always on",
-		[LORE_BY_STICKY] = "sticky: still on since it was activated",
-		[LORE_BY_DECORATOR] = "its text begins with @@activate",
-		[LORE_BY_FORCE] = "switched on from outside",
-		[LORE_BY_DECISION] = "its decision was answered yes",
-		[LORE_NOT_DISABLED] = "switched off in the book",
-		[LORE_NOT_TRIGGER] = "only for other types of generation",
-		[LORE_NOT_CHARACTER] = "its character filter leaves this character out",
-		[LORE_NOT_TAG] = "its tag filter leaves this character out",
-		[LORE_NOT_COOLDOWN] = "on cooldown since it was last active",
-		[LORE_NOT_IN_RECURSION] = "a key stands only in what other entries wrote, and it excludes recursion",
-		[LORE_NOT_DECORATOR] = "its text begins with @@dont_activate",
-		[LORE_NOT_KEYLESS] = "it has no keys and is not constant",
-		[LORE_NOT_DECISION] = "its decision was answered no",
-		[LORE_NOT_ANSWERED] = "it has no keys, and nobody has answered its decision yet",
-		[LORE_NOT_BUDGET] = "found, but it does not fit into the budget",
-		[LORE_NOT_DUPLICATE] = "the same book is bound at a stronger place",
-	};
 	struct sb s = sb_new(a);
 
-	if (!say_details(&s, v, lore_book_entry(v->book, v->entry)))
-		sb_adds(&s, texts[v->why]);
+	if (verdicts[v->why].say)
+		verdicts[v->why].say(&s, v, lore_book_entry(v->book, v->entry));
+	else
+		sb_adds(&s, verdicts[v->why].text);
 	return sb_str(&s);
 }
 
@@ -161,16 +182,10 @@ place_json(struct json *o, const struct lore_verdict *v)
 	}
 	p = json_set_object(o, "place");
 	json_set_c(p, "kind", lore_place_name(v->place));
-	switch (v->place) {
-	case LORE_IN_SOURCE:
+	if (v->place == LORE_IN_SOURCE)
 		json_set_c(p, "source", sources[v->place_index]);
-		break;
-	case LORE_IN_RECURSION:
-		json_set_int(p, "pass", v->place_index);
-		break;
-	default:
-		json_set_int(p, "index", v->place_index);
-	}
+	else
+		json_set_int(p, v->place == LORE_IN_RECURSION ? "pass" : "index", v->place_index);
 }
 
 static void

@@ -237,6 +237,41 @@ test_many_entries(void **state)
 	assert_true(b.receipt.items.n <= 2 * LIM_RECEIPT_CODE);
 }
 
+/* What is no value of its field decides nothing: neither which spelling an entry has nor where a field is taken from. */
+static void
+test_unusable_decides_nothing(void **state)
+{
+	static const char *const books[] = {
+		"{\"entries\":[{\"keys\":[\"a\"],\"insertion_order\":7,\"enabled\":false,\"disable\":\"c\"}]}",
+		"{\"entries\":[{\"keys\":[\"a\"],\"insertion_order\":7,\"enabled\":false,\"key\":{}}]}",
+		"{\"entries\":[{\"keys\":[\"a\"],\"insertion_order\":7,\"enabled\":false,\"order\":null}]}",
+		"{\"entries\":[{\"keys\":[\"a\"],\"insertion_order\":7,\"enabled\":false,\"keysecondary\":{\"x\":1}}]}",
+	};
+	struct lore_file x;
+	const struct json *e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(books) / sizeof(books[0]); i++) {
+		x = book_ok(str_c(books[i]));
+		e = entry(x.doc, "0");
+		same_json(json_get(e, "key"), JSON("[\"a\"]"));
+		assert_int_equal(json_get_int(e, "order", 0), 7);
+		assert_true(json_get_bool(e, "disable", false));
+		assert_int_equal(json_get_int(e, "position", 0), 1); /* as card books without a position mean it */
+		assert_true(str_eq(json_text(a, lore_normalise(a, x.doc, "", NULL)), json_text(a, x.doc)));
+	}
+	x = book_ok(STR("{\"entries\":[{\"key\":[\"a\"],\"groupOverride\":\"?\",\"group_override\":{},\"comment\":5,\"name\":\"n\","
+			"\"extensions\":{\"group_override\":[],\"groupOverride\":\"yes\"}}]}"));
+	e = entry(x.doc, "0");
+	assert_true(json_get_bool(e, "groupOverride", false));
+	same_str(json_get_str(e, "comment"), "5");
+	assert_true(receipt_has(&x.receipt, "wrong_type"));
+	assert_true(str_eq(json_text(a, lore_normalise(a, x.doc, "", NULL)), json_text(a, x.doc)));
+	x = book_ok(STR("{\"entries\":[{\"keys\":[\"a\"],\"position\":\"before_char\",\"selective\":\"?\",\"extensions\":{\"position\":\"far\"}}]}"));
+	assert_int_equal(json_get_int(entry(x.doc, "0"), "position", 9), 0);
+	assert_false(json_get_bool(entry(x.doc, "0"), "selective", true));
+}
+
 int
 main(void)
 {
@@ -244,6 +279,7 @@ main(void)
 		cmocka_unit_test(test_three_shapes),
 		cmocka_unit_test(test_other_spelling),
 		cmocka_unit_test(test_tolerance),
+		cmocka_unit_test(test_unusable_decides_nothing),
 		cmocka_unit_test(test_odd_numbers),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_refused),

@@ -1,0 +1,122 @@
+#include "turn/simulate.h"
+
+#include "lore/book_file.h"
+#include "lore/report.h"
+#include "turn/turn_private.h"
+
+/* What the request says of the scan. */
+static void
+settings_take(struct prompt_input *in, const struct json *o)
+{
+	struct lore_settings *s = &in->lore_settings;
+
+	s->scan_depth = (int32_t)json_get_int(o, "scan_depth", s->scan_depth);
+	s->recursive = json_get_bool(o, "recursion", s->recursive);
+	s->max_steps = (int32_t)json_get_int(o, "max_recursion_steps", s->max_steps);
+	s->min_activations = (int32_t)json_get_int(o, "min_activations", s->min_activations);
+	s->include_names = json_get_bool(o, "include_names", s->include_names);
+	s->group_scoring = json_get_bool(o, "group_scoring", s->group_scoring);
+	if (json_has(o, "budget")) {
+		s->budget_percent = 100;
+		s->budget_cap = json_get_int(o, "budget", 0);
+	}
+	s->budget_percent = json_get_double(o, "budget_percent", s->budget_percent);
+	in->lore_case = json_get_bool(o, "case_sensitive", in->lore_case);
+	in->lore_words = json_get_bool(o, "match_whole_words", in->lore_words);
+	in->seed = (uint64_t)json_get_int(o, "seed", (int64_t)in->seed);
+	if (!json_get_bool(o, "time_effects", true))
+		in->lore_timers = (struct lore_timers){ 0 };
+}
+
+static struct json *
+settings_json(struct arena *a, const struct prompt_input *in)
+{
+	const struct lore_settings *s = &in->lore_settings;
+	struct json *o = json_object(a);
+
+	json_set_int(o, "seed", (int64_t)in->seed);
+	json_set_int(o, "scan_depth", s->scan_depth);
+	json_set_double(o, "budget_percent", s->budget_percent);
+	json_set_int(o, "budget_cap", s->budget_cap);
+	json_set_bool(o, "recursion", s->recursive);
+	json_set_int(o, "max_recursion_steps", s->max_steps);
+	json_set_int(o, "min_activations", s->min_activations);
+	json_set_bool(o, "include_names", s->include_names);
+	json_set_bool(o, "group_scoring", s->group_scoring);
+	json_set_bool(o, "case_sensitive", in->lore_case);
+	json_set_bool(o, "match_whole_words", in->lore_words);
+	return o;
+}
+
+/* The book in the place of the session's own, whatever the session's policy says of world books. */
+static void
+book_bind(struct turn *t, const struct turn_simulation *q)
+{
+	struct arena *a = t->c->a;
+	struct lore_bound *bound = arena_new(a, struct lore_bound);
+	struct json *policy = t->in.policy ? json_copy(a, t->in.policy) : json_object(a), *sources, *worldbook;
+
+	*bound = (struct lore_bound){ lore_book_read(a, q->book_name, q->book), LORE_CHAT };
+	t->in.books = bound;
+	t->in.nbooks = 1;
+	t->in.lore = NULL;
+	t->in.nbook_names = 0;
+	sources = json_get(policy, "source_selection");
+	if (sources == NULL)
+		sources = json_set_object(policy, "source_selection");
+	worldbook = json_set_object(sources, "worldbook");
+	json_set_bool(worldbook, "enabled", true);
+	t->in.policy = policy;
+}
+
+/* No session: the text as the only message of a chat without characters. */
+static void
+text_settle(struct turn *t, const struct turn_simulation *q)
+{
+	struct prompt_message *m = arena_new(t->c->a, struct prompt_message);
+
+	*m = (struct prompt_message){ .role = PROMPT_USER, .text = q->text, .tokens = -1 };
+	t->in.history = m;
+	t->in.nhistory = 1;
+	t->in.chat_length = 1;
+	t->in.vars = macro_vars_layers(&t->layers);
+	turn_model_choose(t);
+	turn_input_settle(t);
+	t->in.lore_settings.include_names = false; /* nobody is known to speak */
+}
+
+static void
+answer_print(struct sb *out, const struct turn *t, const struct turn_simulation *q)
+{
+	struct arena *a = t->c->a;
+	struct json *o = lore_report(a, t->prompt->lore);
+
+	json_set_str(o, "session_id", q->session_id);
+	json_set_str(o, "branch_id", q->session_id.p ? t->s.branch.id : STR_NULL);
+	json_set_int(o, "messages", (int64_t)t->in.nhistory);
+	json_set(o, "settings", settings_json(a, &t->in));
+	sb_add(out, json_text(a, o));
+}
+
+int
+turn_simulate(struct turns *p, struct ctx *c, const struct turn_simulation *q, struct sb *answer)
+{
+	struct turn_request req = { .type = TURN_RESPOND, .session_id = q->session_id, .branch_id = q->branch_id, .message = q->text,
+		.body = q->options };
+	struct turn *t = turn_new(p, c, &req, true);
+
+	if (!q->session_id.p)
+		text_settle(t, q);
+	else if (db_tx(c, DB_READ, turn_gather, t) < 0)
+		return -1;
+	else {
+		turn_model_choose(t);
+		turn_input_settle(t);
+	}
+	t->decisions.ask = NULL;
+	settings_take(&t->in, q->options);
+	book_bind(t, q);
+	prompt_assemble(c->a, &t->in, &t->prompt);
+	answer_print(answer, t, q);
+	return 0;
+}
