@@ -11,7 +11,7 @@ sbin_PROGRAMS += tavernd
 tavernd_SOURCES = src/tavernd.c
 tavernd_LDADD = libdaemon.a libapi.a libturn.a libprompt.a libcard.a liblore.a libregex.a libmacro.a libtoken.a libauth.a \
 	libllm.a libhttp.a libstream.a libloop.a libstore.a libdb.a $(BASE_LIBS) $(FCGI_LIBS) $(CURL_LIBS) $(PCRE2_LIBS) \
-	$(ARCHIVE_LIBS) $(Z_LIBS) $(PQ_LIBS) $(JWT_LIBS)
+	$(ARCHIVE_LIBS) $(Z_LIBS) $(PQ_LIBS)
 
 # Every setting with its default and meaning, as the server itself knows them.
 conf_DATA += tavernd.conf.sample

@@ -198,19 +198,20 @@ audience_fits(const struct json *aud, const char *wanted)
 }
 
 static enum jwt_verdict
-claims_check(struct arena *a, const struct jwt_rules *rules, const struct json *claims, int64_t now,
-    struct jwt_claims *out, const char **why)
+claims_check(struct arena *a, const struct jwt_question *q, const struct json *claims, struct jwt_claims *out,
+    const char **why)
 {
+	const struct jwt_rules *rules = q->rules;
 	int64_t expires = 0, not_before = 0, issued = 0;
 	struct str account;
 
 	if (time_read(claims, "exp", &expires) != 1)
 		return bad(why, "no usable exp");
-	if (expires + rules->leeway <= now)
+	if (expires + rules->leeway <= q->now)
 		return bad(why, "expired");
-	if (time_read(claims, "nbf", &not_before) < 0 || not_before - rules->leeway > now)
+	if (time_read(claims, "nbf", &not_before) < 0 || not_before - rules->leeway > q->now)
 		return bad(why, "not valid yet");
-	if (time_read(claims, "iat", &issued) < 0 || issued - rules->leeway > now)
+	if (time_read(claims, "iat", &issued) < 0 || issued - rules->leeway > q->now)
 		return bad(why, "issued in the future");
 	if (json_has(claims, "sub") && !json_get_str(claims, "sub").p)
 		return bad(why, "bad sub");
@@ -230,13 +231,12 @@ claims_check(struct arena *a, const struct jwt_rules *rules, const struct json *
 }
 
 enum jwt_verdict
-jwt_check(struct arena *a, const struct jwt_rules *rules, const struct jwt_keys *keys, struct str text,
-    int64_t now, struct jwt_claims *out, const char **why)
+jwt_check(struct arena *a, const struct jwt_question *q, struct jwt_claims *out, const char **why)
 {
 	struct token t = { .kid = STR_NULL };
-	enum jwt_verdict v = token_read(a, text, &t, why);
+	enum jwt_verdict v = token_read(a, q->token, &t, why);
 
 	if (v == JWT_GOOD)
-		v = signature_check(a, keys, &t, why);
-	return v == JWT_GOOD ? claims_check(a, rules, t.claims, now, out, why) : v;
+		v = signature_check(a, q->keys, &t, why);
+	return v == JWT_GOOD ? claims_check(a, q, t.claims, out, why) : v;
 }

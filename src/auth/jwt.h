@@ -36,12 +36,15 @@ struct jwt_claims {
 
 enum jwt_verdict { JWT_GOOD, JWT_BAD, JWT_NO_KEY /* none of the keys is meant: others may be */ };
 
-/*
- * Checks a token of at most LIM_JWT bytes at the time `now` (ms). Anything but JWT_GOOD says why in *why (for the log;
- * never holds parts of the token). Claims live in a.
- */
-enum jwt_verdict jwt_check(struct arena *a, const struct jwt_rules *rules, const struct jwt_keys *keys, struct str token,
-    int64_t now, struct jwt_claims *out, const char **why);
+struct jwt_question {
+	const struct jwt_rules *rules;
+	const struct jwt_keys *keys;
+	struct str token;       /* at most LIM_JWT bytes */
+	int64_t now;            /* ms */
+};
+
+/* Checks a token. Anything but JWT_GOOD says why in *why (for the log; never holds parts of the token). Claims live in a. */
+enum jwt_verdict jwt_check(struct arena *a, const struct jwt_question *q, struct jwt_claims *out, const char **why);
 
 /* Adding keys: 0, or -1 and *why (lives in a, as the keys do). */
 int jwt_key_secret(struct arena *a, struct jwt_keys *keys, const char *secret, const char **why);

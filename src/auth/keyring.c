@@ -169,14 +169,14 @@ renew(struct keyring *k, struct ctx *c, bool wanted)
 static enum jwt_verdict
 check_all(struct keyring *k, struct ctx *c, struct str token, struct jwt_claims *out, const char **why)
 {
-	enum jwt_verdict v = jwt_check(c->a, &k->rules, &k->fixed, token, c->now, out, why);
+	enum jwt_verdict v = jwt_check(c->a, &(struct jwt_question){ &k->rules, &k->fixed, token, c->now }, out, why);
 	struct key_set *s;
 
 	if (v == JWT_GOOD)
 		return v;
 	s = set_get(k);
 	if (s) {
-		enum jwt_verdict again = jwt_check(c->a, &k->rules, &s->keys, token, c->now, out, why);
+		enum jwt_verdict again = jwt_check(c->a, &(struct jwt_question){ &k->rules, &s->keys, token, c->now }, out, why);
 
 		if (again != JWT_NO_KEY || v == JWT_NO_KEY)
 			v = again;

@@ -14,7 +14,7 @@
 #include "sb.h"
 
 /*
- * Hidden: jansson, which libjwt brings along, has a json_object and a json_string too, and would
+ * Hidden: jansson, which other libraries bring along, has a json_object and a json_string too, and would
  * find ours if the program exported them.
  */
 #pragma GCC visibility push(hidden)

@@ -61,7 +61,7 @@ verdict_at(const struct jwt_rules *r, const struct jwt_keys *k, struct str token
     struct jwt_claims *out)
 {
 	const char *why = NULL;
-	enum jwt_verdict v = jwt_check(a, r, k, token, now, out, &why);
+	enum jwt_verdict v = jwt_check(a, &(struct jwt_question){ r, k, token, now }, out, &why);
 
 	assert_true(v == JWT_GOOD || why != NULL);
 	return v;
