@@ -8,7 +8,6 @@
 #include "base/utf8.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 static const char alphabet[] = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
 
@@ -21,7 +20,7 @@ struct bits {
 };
 
 static struct bits last;
-static pid_t last_pid;
+static unsigned last_generation;
 static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct id
@@ -85,16 +84,16 @@ id_new(int64_t now_ms)
 {
 	uint8_t random[10];
 	struct bits b;
-	pid_t pid = getpid();
+	unsigned generation = rng_generation();
 
 	rng_system(random, sizeof(random));
 	b = from_random(now_ms, random);
 	pthread_mutex_lock(&last_lock);
 	/* A forked child starts afresh: its parent continues from the same `last`. */
-	if (pid == last_pid && b.time <= last.time)
+	if (generation == last_generation && b.time <= last.time)
 		b = step(last, random);
 	last = b;
-	last_pid = pid;
+	last_generation = generation;
 	pthread_mutex_unlock(&last_lock);
 	return spell(b);
 }

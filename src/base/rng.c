@@ -6,8 +6,22 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
+
+/* Randomness fetched ahead, per thread: a turn needs a dozen ids, and each system call costs more than the bytes. */
+#define AHEAD 256
+static _Thread_local struct {
+	unsigned char bytes[AHEAD];
+	size_t left;          /* at the end of bytes */
+	unsigned generation;  /* of the process that fetched them */
+} ahead;
+
+static atomic_uint generation;
+static pthread_once_t watching = PTHREAD_ONCE_INIT;
 
 static uint64_t
 rotl(uint64_t x, int k)
@@ -62,11 +76,29 @@ rng_below(struct rng *r, uint64_t n)
 	return x % n;
 }
 
-void
-rng_system(void *out, size_t n)
+static void
+forked(void)
 {
-	unsigned char *p = out;
+	atomic_fetch_add(&generation, 1);
+}
 
+static void
+watch_forks(void)
+{
+	atomic_store(&generation, 1);
+	pthread_atfork(NULL, NULL, forked);
+}
+
+unsigned
+rng_generation(void)
+{
+	pthread_once(&watching, watch_forks);
+	return atomic_load_explicit(&generation, memory_order_relaxed);
+}
+
+static void
+fetch(unsigned char *p, size_t n)
+{
 	while (n) {
 		ssize_t got = getrandom(p, n, 0);
 
@@ -79,4 +111,25 @@ rng_system(void *out, size_t n)
 		p += got;
 		n -= (size_t)got;
 	}
+}
+
+void
+rng_system(void *out, size_t n)
+{
+	unsigned now = rng_generation();
+	unsigned char *p;
+
+	if (n > AHEAD / 4) {
+		fetch(out, n);
+		return;
+	}
+	if (ahead.generation != now || ahead.left < n) { /* never what the parent of a fork may use too */
+		fetch(ahead.bytes, AHEAD);
+		ahead.left = AHEAD;
+		ahead.generation = now;
+	}
+	p = ahead.bytes + AHEAD - ahead.left;
+	memcpy(out, p, n);
+	explicit_bzero(p, n);
+	ahead.left -= n;
 }

@@ -18,5 +18,6 @@ double rng_unit(struct rng *r);                    /* [0, 1), 53 bits */
 uint64_t rng_below(struct rng *r, uint64_t n);     /* 0..n-1, unbiased; n > 0 */
 
 void rng_system(void *out, size_t n);              /* getrandom(2); aborts if the system has none */
+unsigned rng_generation(void);                     /* of this process: another number in a forked child, never 0 */
 
 #endif
