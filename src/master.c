@@ -428,7 +428,12 @@ raise_limits(void)
 		r.rlim_cur = r.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &r);
 	}
-	mallopt(M_ARENA_MAX, 2); /* of malloc: thousands of threads must not have one each */
+	/* malloc: thousands of threads must not have an arena each; what one request gave back the next one takes, instead of asking
+	 * the kernel for fresh pages. */
+	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	mallopt(M_TRIM_THRESHOLD, 4 << 20);
+	mallopt(M_TOP_PAD, 256 << 10);
 }
 
 static int
