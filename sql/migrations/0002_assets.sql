@@ -26,7 +26,7 @@ ALTER TABLE tavern.blob ALTER COLUMN bytes SET STORAGE EXTERNAL; -- pictures are
 CREATE TABLE tavern.asset (
 	account_no int NOT NULL DEFAULT tavern.acct() REFERENCES tavern.account (no) ON DELETE CASCADE,
 	no bigint GENERATED ALWAYS AS IDENTITY,
-	kind text NOT NULL CHECK (kind IN ('character', 'preset', 'worldbook', 'regex_profile', 'user')),
+	kind text COLLATE "C" NOT NULL CHECK (kind IN ('character', 'preset', 'worldbook', 'regex_profile', 'user')),
 	id text COLLATE "C" NOT NULL,
 	name text NOT NULL,
 	name_key text GENERATED ALWAYS AS (lower(name)) STORED,

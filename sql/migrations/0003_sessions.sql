@@ -42,9 +42,9 @@ CREATE TABLE tavern.session (
 	CONSTRAINT session_id_key UNIQUE (account_no, id),
 	FOREIGN KEY (account_no, character_doc) REFERENCES tavern.document (account_no, no) DEFERRABLE INITIALLY DEFERRED,
 	FOREIGN KEY (account_no, user_doc) REFERENCES tavern.document (account_no, no) DEFERRABLE INITIALLY DEFERRED
-);
+) WITH (fillfactor = 80);
+-- None on updated_at: every turn would then write all indexes of the row. A list in that order sorts the account's sessions.
 CREATE INDEX session_list ON tavern.session (account_no, created_at DESC, no DESC) WHERE deleted_at IS NULL;
-CREATE INDEX session_recent ON tavern.session (account_no, updated_at DESC, no DESC) WHERE deleted_at IS NULL;
 
 CREATE TABLE tavern.segment (
 	account_no int NOT NULL DEFAULT tavern.acct(),
@@ -70,14 +70,14 @@ CREATE TABLE tavern.branch (
 	forked_at int,                          -- floor number
 	policy json NOT NULL DEFAULT '{}',
 	decisions text COMPRESSION lz4,         -- timers and answers of decision statements (JSON); NULL = none asked yet
-	revision int NOT NULL DEFAULT 0,        -- counts commits; compared by the commit of a turn
+	revision int NOT NULL DEFAULT 0,        -- counts changes of the head
 	created_at bigint NOT NULL,
 	updated_at bigint NOT NULL,
 	PRIMARY KEY (account_no, no),
 	CONSTRAINT branch_id_key UNIQUE (account_no, session_no, id),
 	CHECK (cardinality(segs) = cardinality(his) AND cardinality(segs) > 0),
 	FOREIGN KEY (account_no, session_no) REFERENCES tavern.session (account_no, no) ON DELETE CASCADE
-);
+) WITH (fillfactor = 80);
 
 CREATE TABLE tavern.floor (
 	account_no int NOT NULL DEFAULT tavern.acct(),
@@ -100,7 +100,7 @@ CREATE TABLE tavern.floor (
 	CONSTRAINT floor_id_key UNIQUE (account_no, id),
 	CONSTRAINT floor_seq_key UNIQUE (account_no, segment_no, floor_seq),
 	FOREIGN KEY (account_no, segment_no) REFERENCES tavern.segment (account_no, no) ON DELETE CASCADE
-);
+) WITH (fillfactor = 90); -- room for the change of state
 CREATE INDEX floor_session ON tavern.floor (account_no, session_no); -- no floor_seq: it would tempt plans away from floor_seq_key
 
 CREATE TABLE tavern.page (
@@ -108,7 +108,7 @@ CREATE TABLE tavern.page (
 	no bigint GENERATED ALWAYS AS IDENTITY,
 	id text COLLATE "C" NOT NULL,
 	floor_no bigint NOT NULL,
-	kind text NOT NULL CHECK (kind IN ('input', 'output', 'mixed')),
+	kind text COLLATE "C" NOT NULL CHECK (kind IN ('input', 'output', 'mixed')),
 	page_seq int NOT NULL CHECK (page_seq >= 0), -- page_no in the API
 	version int NOT NULL DEFAULT 1,
 	active boolean NOT NULL DEFAULT false,
@@ -137,6 +137,7 @@ CREATE TABLE tavern.message (
 	page_no bigint NOT NULL,
 	segment_no bigint NOT NULL,             -- copies of the floor's place: one range scan loads a history
 	floor_seq int NOT NULL,
+	side smallint NOT NULL,                 -- of its page's kind: 0 input, 1 mixed, 2 output; what was said before what was answered
 	seq int NOT NULL CHECK (seq >= 0),
 	active boolean NOT NULL,                -- of its page
 	is_hidden boolean NOT NULL DEFAULT false,
@@ -154,5 +155,4 @@ CREATE TABLE tavern.message (
 	CONSTRAINT message_seq_key UNIQUE (account_no, page_no, seq),
 	FOREIGN KEY (account_no, page_no) REFERENCES tavern.page (account_no, no) ON DELETE CASCADE
 );
-CREATE INDEX message_active ON tavern.message (account_no, segment_no, floor_seq, seq) WHERE active;
-CREATE INDEX message_timeline ON tavern.message (account_no, segment_no, floor_seq, page_no, seq);
+CREATE INDEX message_story ON tavern.message (account_no, segment_no, floor_seq, side, page_no, seq);

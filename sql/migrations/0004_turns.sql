@@ -5,7 +5,7 @@ CREATE TABLE tavern.variable (
 	account_no int NOT NULL DEFAULT tavern.acct() REFERENCES tavern.account (no) ON DELETE CASCADE,
 	no bigint GENERATED ALWAYS AS IDENTITY,
 	id text COLLATE "C" NOT NULL,
-	scope text NOT NULL CHECK (scope IN ('global', 'chat', 'branch', 'floor', 'page')),
+	scope text COLLATE "C" NOT NULL CHECK (scope IN ('global', 'chat', 'branch', 'floor', 'page')),
 	scope_no bigint NOT NULL,
 	scope_id text COLLATE "C" NOT NULL,     -- as the API shows it: "branch:SESSION:BRANCH" …
 	session_no bigint,                      -- NULL for global
@@ -71,14 +71,11 @@ CREATE TABLE tavern.run (
 	updated_at bigint NOT NULL,
 	completed_at bigint,
 	PRIMARY KEY (account_no, no),
-	CONSTRAINT run_id_key UNIQUE (account_no, id),
-	FOREIGN KEY (account_no, session_no) REFERENCES tavern.session (account_no, no) ON DELETE CASCADE,
 	FOREIGN KEY (account_no, floor_no) REFERENCES tavern.floor (account_no, no) ON DELETE CASCADE
-);
+) WITH (fillfactor = 80);
 -- The sweeper walks this small index too: with one on lease_until every renewal would write an index entry.
 CREATE UNIQUE INDEX run_one_per_branch ON tavern.run (account_no, branch_no) WHERE state = 'running';
 CREATE INDEX run_floor ON tavern.run (account_no, floor_no, no DESC);
-CREATE INDEX run_session ON tavern.run (account_no, session_no);
 
 -- Text of running generations, appended once a second by one persister per process.
 CREATE TABLE tavern.run_text (
@@ -93,7 +90,7 @@ CREATE TABLE tavern.run_text (
 -- Idempotency keys: account + route, kept 24 hours.
 CREATE TABLE tavern.idempotency (
 	account_no int NOT NULL DEFAULT tavern.acct(),
-	route text NOT NULL,
+	route text COLLATE "C" NOT NULL,
 	key text COLLATE "C" NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 255),
 	hash bytea NOT NULL,                    -- SHA-256 of the request body and path
 	run_no bigint NOT NULL,

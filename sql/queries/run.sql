@@ -11,8 +11,7 @@ SELECT f.id, f.state, r.id, r.type, r.state, r.phase, r.phase_seq, r.attempt_no,
 -- name: run_active_of_session
 SELECT s.id, b.id, r.id, r.type, r.phase, r.updated_at, f.id
   FROM session s
-  LEFT JOIN run r ON r.account_no = acct() AND r.session_no = s.no AND r.state = 'running'
-  LEFT JOIN branch b ON b.account_no = acct() AND b.no = r.branch_no
+  LEFT JOIN (branch b JOIN run r ON r.account_no = acct() AND r.branch_no = b.no AND r.state = 'running') ON b.account_no = acct() AND b.session_no = s.no
   LEFT JOIN floor f ON f.account_no = acct() AND f.no = r.floor_no
  WHERE s.account_no = acct() AND s.id = $1 AND s.deleted_at IS NULL
  ORDER BY r.no DESC NULLS LAST LIMIT 1;
@@ -73,8 +72,8 @@ WITH dead AS (
 	       1 + (SELECT coalesce(max(page_seq), 0) FROM page o WHERE o.account_no = t.account_no AND o.floor_no = t.floor_no), false, 'failed', $2, $1, $1
 	  FROM t RETURNING account_no, no, floor_no
 ), m AS (
-	INSERT INTO message (account_no, id, page_no, segment_no, floor_seq, seq, active, role, content, source, created_at)
-	SELECT p.account_no, 'f' || t.id, p.no, f.segment_no, f.floor_seq, 0, false, 'assistant', t.said, 'model', $1
+	INSERT INTO message (account_no, id, page_no, segment_no, floor_seq, side, seq, active, role, content, source, created_at)
+	SELECT p.account_no, 'f' || t.id, p.no, f.segment_no, f.floor_seq, 2, 0, false, 'assistant', t.said, 'model', $1
 	  FROM p JOIN t ON t.account_no = p.account_no AND t.floor_no = p.floor_no JOIN floor f ON f.account_no = p.account_no AND f.no = p.floor_no
 ), x AS (
 	DELETE FROM run_text USING r WHERE run_text.account_no = r.account_no AND run_text.run_no = r.no

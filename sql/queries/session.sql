@@ -70,6 +70,6 @@ WITH b AS (
 	INSERT INTO page (id, floor_no, kind, page_seq, active, created_at, updated_at)
 	SELECT $5, f.no, 'output', 0, true, $9, $9 FROM f RETURNING no
 )
-INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, source, token_count, created_at)
-SELECT $6, p.no, $3, 0, 0, true, 'assistant', $7, 'greeting', $8, $9 FROM p
+INSERT INTO message (id, page_no, segment_no, floor_seq, side, seq, active, role, content, source, token_count, created_at)
+SELECT $6, p.no, $3, 0, 2, 0, true, 'assistant', $7, 'greeting', $8, $9 FROM p
 RETURNING page_no;

@@ -97,6 +97,9 @@ UPDATE message SET active = true FROM p WHERE message.account_no = acct() AND me
 
 -- name: page_update
 -- $1 page no, $2 kind, $3 page number, $4 version, $5 checksum, $6 now; null = unchanged
+WITH m AS (
+	UPDATE message SET side = CASE $2::text WHEN 'input' THEN 0 WHEN 'mixed' THEN 1 ELSE 2 END WHERE $2::text IS NOT NULL AND account_no = acct() AND page_no = $1
+)
 UPDATE page SET kind = coalesce($2, kind), page_seq = coalesce($3, page_seq), version = coalesce($4, version), checksum = coalesce($5, checksum), updated_at = $6
  WHERE account_no = acct() AND no = $1;
 
@@ -115,8 +118,8 @@ SELECT m.no, p.no, f.no, f.state, m.is_hidden, p.id FROM message m
 
 -- name: message_insert
 -- $1 id, $2 page id, $3 seq, $4 role, $5 content, $6 format, $7 hidden, $8 source, $9 tokens, $10 now
-INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, is_hidden, role, content, content_format, source, token_count, created_at)
-SELECT $1, p.no, f.segment_no, f.floor_seq, $3, p.active, $7, $4, $5, $6, $8, $9, $10
+INSERT INTO message (id, page_no, segment_no, floor_seq, side, seq, active, is_hidden, role, content, content_format, source, token_count, created_at)
+SELECT $1, p.no, f.segment_no, f.floor_seq, CASE p.kind WHEN 'input' THEN 0 WHEN 'mixed' THEN 1 ELSE 2 END, $3, p.active, $7, $4, $5, $6, $8, $9, $10
   FROM page p JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
  WHERE p.account_no = acct() AND p.id = $2 RETURNING no;
 

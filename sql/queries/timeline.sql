@@ -18,4 +18,4 @@ SELECT p.floor_no, p.no, p.id, p.page_seq, p.kind, p.active, p.version
 -- name: timeline_messages
 SELECT m.page_no, m.id, m.seq, m.role, m.content, m.content_format
   FROM message m WHERE m.account_no = acct() AND m.segment_no = $1 AND m.floor_seq > $2 AND m.floor_seq <= $3
- ORDER BY m.floor_seq, m.page_no, m.seq;
+ ORDER BY m.floor_seq, m.side, m.page_no, m.seq;

@@ -1,15 +1,13 @@
 -- What a turn reads and writes. Two units: open (before the model) and commit (after it), or fail.
 
 -- name: turn_session
--- Everything that one row can say: the session, its branch, the account's settings, what runs now.
+-- Everything that one row can say: the session, its branch, the account's settings, what runs now. $3: how many turns of the account run is asked.
 SELECT s.no, s.status, s.prompt_mode, s.model_provider, s.model_name, s.model_params, s.settings, s.policy, s.preset_choices,
        s.preset_id, s.preset_version_id, s.worldbook_profile_id, s.worldbook_version_id, s.regex_profile_id,
        s.regex_profile_version_id, s.deep_binding, s.character_id, s.character_version_id, s.character_doc, s.user_doc, s.user_name,
        s.metadata, b.no, b.segs, b.his, b.head_seq, b.policy, a.settings,
-       (SELECT count(*) FROM run r WHERE r.account_no = acct() AND r.state = 'running'),
+       CASE WHEN $3 THEN (SELECT count(*) FROM run r WHERE r.account_no = acct() AND r.state = 'running') END,
        EXISTS (SELECT FROM run r WHERE r.account_no = acct() AND r.branch_no = b.no AND r.state = 'running'),
-       (SELECT f.id FROM unnest(b.segs, b.his) r (seg, hi) JOIN floor f ON f.account_no = acct() AND f.segment_no = r.seg AND f.floor_seq = b.head_seq
-         WHERE r.hi >= b.head_seq ORDER BY r.hi LIMIT 1),
        b.decisions,
        CASE WHEN s.preset_id IS NULL THEN (SELECT p.preset_id FROM active_preset p WHERE p.account_no = acct()) END
   FROM session s
@@ -40,7 +38,7 @@ SELECT d.body,
 SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id, m.rolls
   FROM message m
  WHERE m.account_no = acct() AND m.segment_no = $1 AND m.active AND m.floor_seq > $2 AND m.floor_seq <= $3 AND NOT m.is_hidden
- ORDER BY m.floor_seq DESC, m.seq DESC;
+ ORDER BY m.floor_seq DESC, m.side DESC, m.page_no DESC, m.seq DESC;
 
 -- name: floor_ids_range
 -- Ids of floors, newest first, of one range of one segment.
@@ -71,48 +69,54 @@ SELECT v.scope, v.key, v.value
    AND ((v.scope = 'global' AND v.scope_no = 0) OR (v.scope = 'chat' AND v.scope_no = $1) OR (v.scope = 'branch' AND v.scope_no = $2));
 
 -- name: turn_open
--- Floor, input page, the user's message as typed, the run; the branch's head moves to the new floor.
--- $1 session no, $2 branch no, $3 segment, $4 floor number, $5 floor id, $6 branch id, $7 parent floor id, $8 page id,
+-- Floor, input page, the user's message as typed, the run; the branch's head moves to the new floor. No row: the head had moved, nothing is written.
+-- $1 session no, $2 branch no, $3 segment, $4 floor number, $5 floor id, $6 branch id, $7 segment of the floor before, $8 page id,
 -- $9 message id, $10 text, $11 tokens, $12 run id, $13 type, $14 lease until, $15 worker, $16 on_disconnect, $17 config, $18 now,
 -- $19 what the prompt made of the message or null, $20 results of its chance macros or null
 WITH b AS (
-	UPDATE branch SET head_seq = $4, his[cardinality(his)] = $4, updated_at = $18
+	UPDATE branch SET head_seq = $4, his[cardinality(his)] = $4, revision = revision + 1, updated_at = $18
 	 WHERE account_no = acct() AND no = $2 AND head_seq = $4 - 1 RETURNING no
 ), f AS (
 	INSERT INTO floor (id, session_no, segment_no, floor_seq, branch_id, parent_id, state, created_at, updated_at)
-	SELECT $5, $1, $3, $4, $6, $7, 'generating', $18, $18 FROM b RETURNING no
+	SELECT $5, $1, $3, $4, $6, (SELECT p.id FROM floor p WHERE p.account_no = acct() AND p.segment_no = $7 AND p.floor_seq = $4 - 1),
+	       'generating', $18, $18 FROM b RETURNING no
 ), p AS (
 	INSERT INTO page (id, floor_no, kind, page_seq, active, created_at, updated_at)
 	SELECT $8, f.no, 'input', 0, true, $18, $18 FROM f RETURNING no
 ), m AS (
-	INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, sent, rolls, source, token_count, created_at)
-	SELECT $9, p.no, $3, $4, 0, true, 'user', $10, $19, $20, 'api', $11, $18 FROM p RETURNING no
+	INSERT INTO message (id, page_no, segment_no, floor_seq, side, seq, active, role, content, sent, rolls, source, token_count, created_at)
+	SELECT $9, p.no, $3, $4, 0, 0, true, 'user', $10, $19, $20, 'api', $11, $18 FROM p RETURNING no
 ), s AS (
-	UPDATE session SET updated_at = $18 WHERE account_no = acct() AND no = $1
+	UPDATE session SET updated_at = $18 FROM b WHERE account_no = acct() AND session.no = $1
 )
 INSERT INTO run (id, session_no, branch_no, floor_no, type, state, phase, lease_until, worker, on_disconnect, config, started_at, updated_at)
 SELECT $12, $1, $2, f.no, $13, 'running', 'input_recorded', $14, $15, $16, $17, $18, $18 FROM f, m
 RETURNING no, floor_no, (SELECT no FROM m);
 
 -- name: turn_commit
--- All of it or nothing. $1 branch no, $2 floor number, $3 run no, $4 floor no, $5 page id, $6 segment, $7 message id, $8 text,
+-- All of it or nothing, with the record of how the page came about. No row: the run or the floor was ended by somebody else, nothing is written.
+-- $1 branch no, $2 floor number, $3 run no, $4 floor no, $5 page id, $6 segment, $7 message id, $8 text,
 -- $9 persisted text or null, $10 tokens, $11 reasoning, $12 summaries, $13 usage, $14 finish reason, $15 model, $16 token_in, $17 token_out,
--- $18 now, $19 phase_seq, $20 session id, $21 page number
+-- $18 now, $19 phase_seq, $20 session id, $21 page number, $22 preset version, $23 worldbook versions, $24 regex versions, $25 character document,
+-- $26 user document, $27 seed, $28 clock, $29 prompt mode, $30 policy, $31 activated, $32 digest, $33 token estimate, $34 snapshot, $35 explain
 WITH r AS (
 	UPDATE run SET state = 'completed', phase = 'transaction_committed', phase_seq = $19, updated_at = $18, completed_at = $18
-	 WHERE account_no = acct() AND no = $3 AND state = 'running' RETURNING no
-), b AS (
-	UPDATE branch SET revision = revision + 1, updated_at = $18
-	  FROM r WHERE account_no = acct() AND branch.no = $1 AND head_seq = $2 RETURNING branch.no
+	 WHERE account_no = acct() AND no = $3 AND state = 'running'
+	   AND EXISTS (SELECT FROM branch b WHERE b.account_no = acct() AND b.no = $1 AND b.head_seq = $2)
+	   AND EXISTS (SELECT FROM floor f WHERE f.account_no = acct() AND f.no = $4 AND f.state = 'generating') RETURNING no
 ), f AS (
 	UPDATE floor SET state = 'committed', token_in = $16, token_out = $17, committed_at = $18, updated_at = $18
-	  FROM b WHERE account_no = acct() AND floor.no = $4 AND state = 'generating' RETURNING floor.no, floor.id
+	  FROM r WHERE account_no = acct() AND floor.no = $4 AND state = 'generating' RETURNING floor.no, floor.id
 ), p AS (
 	INSERT INTO page (id, floor_no, kind, page_seq, active, reasoning, summaries, usage, finish_reason, model, created_at, updated_at)
 	SELECT $5, f.no, 'output', $21, true, $11, $12, $13, $14, $15, $18, $18 FROM f RETURNING no
 ), m AS (
-	INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, sent, source, token_count, created_at)
-	SELECT $7, p.no, $6, $2, 0, true, 'assistant', $8, $9, 'model', $10, $18 FROM p
+	INSERT INTO message (id, page_no, segment_no, floor_seq, side, seq, active, role, content, sent, source, token_count, created_at)
+	SELECT $7, p.no, $6, $2, 2, 0, true, 'assistant', $8, $9, 'model', $10, $18 FROM p
+), t AS (
+	INSERT INTO turn_record (page_no, preset_version, worldbook_versions, regex_versions, character_doc, user_doc, seed, clock, prompt_mode,
+		policy, activated, prompt_digest, token_estimate, snapshot, explain, created_at)
+	SELECT p.no, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $18 FROM p
 ), e AS (
 	INSERT INTO event (session_id, name, data, created_at)
 	SELECT $20, 'floor.committed', json_build_object('floorId', f.id, 'runNo', $3), $18 FROM f
@@ -120,8 +124,8 @@ WITH r AS (
 SELECT p.no FROM p;
 
 -- name: turn_decisions
--- Timers and answers of decision statements as this turn leaves them; behind turn_commit, which holds the branch's row.
-UPDATE branch SET decisions = $2 WHERE account_no = acct() AND no = $1;
+-- Timers and answers of decision statements as this turn leaves them; nothing if the page $3 is not there.
+UPDATE branch SET decisions = $2 WHERE account_no = acct() AND no = $1 AND EXISTS (SELECT FROM page p WHERE p.account_no = acct() AND p.id = $3);
 
 -- name: run_text_drop
 -- A statement of its own behind the one that ended the run: that one may have waited for the persister, whose text its snapshot does not show.
@@ -133,18 +137,15 @@ UPDATE message m SET sent = x.sent, token_count = x.tokens, rolls = x.rolls
   FROM json_to_recordset($1) AS x (no bigint, sent text, tokens int, rolls json)
  WHERE m.account_no = acct() AND m.no = x.no;
 
--- name: turn_record
-INSERT INTO turn_record (page_no, preset_version, worldbook_versions, regex_versions, character_doc, user_doc, seed, clock, prompt_mode,
-	policy, activated, prompt_digest, token_estimate, snapshot, explain, created_at)
-SELECT p.no, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 FROM page p WHERE p.account_no = acct() AND p.no = $1;
-
 -- name: turn_writes
--- Staged macro writes in order, last per key wins for the value, each one a row of the log. $1 = [{n,id,scope,scope_no,scope_id,key,value|null}].
+-- Staged macro writes in order, last per key wins for the value, each one a row of the log. Nothing if the page is not there.
+-- $1 = [{n,id,scope,scope_no,scope_id,key,value|null}], $2 session no, $3 segment, $4 floor number, $5 page id, $6 now, $7 branch id
 WITH w AS (
-	SELECT * FROM json_to_recordset($1) AS x (n int, id text, scope text, scope_no bigint, scope_id text, key text, value text)
+	SELECT x.*, p.no AS page_no FROM json_to_recordset($1) AS x (n int, id text, scope text, scope_no bigint, scope_id text, key text, value text), page p
+	 WHERE p.account_no = acct() AND p.id = $5
 ), l AS (
 	INSERT INTO var_change (id, session_no, segment_no, floor_seq, page_no, scope, scope_no, key, new_value, source, created_at)
-	SELECT w.id, $2, $3, $4, $5, w.scope, w.scope_no, w.key, w.value, 'macro', $6 FROM w ORDER BY w.n
+	SELECT w.id, $2, $3, $4, w.page_no, w.scope, w.scope_no, w.key, w.value, 'macro', $6 FROM w ORDER BY w.n
 ), final AS (
 	SELECT DISTINCT ON (scope, scope_no, key) * FROM w ORDER BY scope, scope_no, key, n DESC
 ), d AS (
@@ -173,8 +174,8 @@ WITH r AS (
 	SELECT $7, $2, 'output', 1 + (SELECT coalesce(max(page_seq), 0) FROM page WHERE account_no = acct() AND floor_no = $2), false, 'failed', $4, $5, $5 FROM r
 	 WHERE $8::text <> '' RETURNING no
 ), m AS (
-	INSERT INTO message (id, page_no, segment_no, floor_seq, seq, active, role, content, source, created_at)
-	SELECT $9, p.no, $10, $11, 0, false, 'assistant', $8, 'model', $5 FROM p
+	INSERT INTO message (id, page_no, segment_no, floor_seq, side, seq, active, role, content, source, created_at)
+	SELECT $9, p.no, $10, $11, 2, 0, false, 'assistant', $8, 'model', $5 FROM p
 ), e AS (
 	INSERT INTO event (session_id, name, data, created_at)
 	SELECT $12, 'floor.failed', json_build_object('floorId', f.id, 'runNo', $1), $5 FROM f

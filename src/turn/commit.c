@@ -1,15 +1,19 @@
 /*
- * commit: what a turn writes. Each function is one unit inside db_tx and may run twice (retry
- * after a serialization failure), so it only reads the turn.
+ * commit: what a turn writes. Each unit sends all its statements and the COMMIT in one round trip; the
+ * statement that decides gives no row, and then all of them write nothing, when somebody else was
+ * faster. A unit may run twice (retry after a deadlock), so it only reads the turn.
  */
 #include "turn/turn_private.h"
 
 static const char *const types[TURN_TYPE__COUNT] = { "respond", "regenerate_page", "retry_turn", "edit_and_regenerate" };
 
+/* The first row of what a unit has written; none is a conflict. */
 static int
-lost(struct ctx *c, int rc, const char *code, const char *message)
+written(struct turn *t, const char *code, const char *message)
 {
-	return rc < 0 ? -1 : fail(c, ERR_CONFLICT, code, "%s", message);
+	int rc = rows_next(t->written);
+
+	return rc > 0 ? 0 : rc < 0 ? -1 : fail(t->c, ERR_CONFLICT, code, "%s", message);
 }
 
 /* Frozen configuration of the run: what is asked of whom, never secrets. */
@@ -56,7 +60,7 @@ stored_of_input(const struct turn *t)
 }
 
 /* The same of older messages that were sent for the first time (imported ones). */
-static struct rows *
+static void
 stored_send(struct ctx *c, struct turn *t)
 {
 	struct sb sb = sb_new(c->a);
@@ -74,32 +78,38 @@ stored_send(struct ctx *c, struct turn *t)
 		sb_addc(&sb, '}');
 	}
 	if (sb.n == 0)
-		return NULL;
+		return;
 	sb_addc(&sb, ']');
-	return db_query(c, STMT_turn_stored, P_STR(sb_str(&sb)));
+	db_query(c, STMT_turn_stored, P_STR(sb_str(&sb)));
 }
 
-int
-turn_record_open(struct ctx *c, void *arg)
+static int
+open_send(struct ctx *c, void *arg)
 {
 	struct turn *t = arg;
 	const struct prompt_stored *sent = stored_of_input(t);
 	struct str text = sent && !str_eq(sent->text, t->q.message) ? sent->text : STR_NULL;
 	int64_t tokens = sent && sent->tokens >= 0 ? sent->tokens : (int64_t)token_count(t->tokens.encoding, t->q.message);
-	struct rows *rs;
-	int rc;
+	struct branch_range *before;
+	size_t n;
 
-	rs = db_query(c, STMT_turn_open, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq),
-	    P_C(t->floor_id.s), P_STR(t->s.branch.id), P_STR(t->s.parent_floor_id), P_C(t->input_page.s), P_C(t->message_id.s),
-	    P_STR(t->q.message), P_INT(tokens), P_C(t->run_id.s), P_C(types[t->q.type]),
-	    P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker), P_C(t->continues ? "continue" : "abort"), P_STR(config_print(t)), P_INT(c->now),
-	    P_STR(text), P_STR(rolls_print(c, sent ? sent->rolls : NULL)));
-	rc = rows_next(rs);
-	if (rc <= 0)
-		return lost(c, rc, "generation_conflict", "the branch was changed by another request; read its head and try again");
-	t->run_no = row_int(rs, 0);
-	t->floor_no = row_int(rs, 1);
-	t->message_no = row_int(rs, 2);
+	before = branch_window(c->a, &t->s.branch, t->s.branch.head, t->s.branch.head, &n);
+	t->written = db_query(c, STMT_turn_open, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq),
+	    P_C(t->floor_id.s), P_STR(t->s.branch.id), n ? P_INT(before[0].segment) : P_NULL, P_C(t->input_page.s), P_C(t->message_id.s),
+	    P_STR(t->q.message), P_INT(tokens), P_C(t->run_id.s), P_C(types[t->q.type]), P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker),
+	    P_C(t->continues ? "continue" : "abort"), P_STR(config_print(t)), P_INT(c->now), P_STR(text), P_STR(rolls_print(c, sent ? sent->rolls : NULL)));
+	return 0;
+}
+
+int
+turn_record_open(struct turn *t)
+{
+	if (db_tx(t->c, DB_WRITE, open_send, t) < 0 ||
+	    written(t, "generation_conflict", "the branch was changed by another request; read its head and try again") < 0)
+		return -1;
+	t->run_no = row_int(t->written, 0);
+	t->floor_no = row_int(t->written, 1);
+	t->message_no = row_int(t->written, 2);
 	return 0;
 }
 
@@ -150,27 +160,14 @@ row_array(struct arena *a, int64_t row)
 	return row ? str_c(arena_printf(a, "{%lld}", (long long)row)) : STR("{}");
 }
 
-static struct rows *
-record_send(struct ctx *c, struct turn *t, int64_t page_no)
-{
-	struct sb snapshot = sb_new(c->a);
-
-	turn_snapshot_print(&snapshot, t);
-	return db_query(c, STMT_turn_record, P_INT(page_no), t->s.preset.row ? P_INT(t->s.preset.row) : P_NULL,
-	    P_STR(row_array(c->a, t->s.worldbook.row)), P_STR(row_array(c->a, t->s.regex.row)),
-	    t->s.character_doc ? P_INT(t->s.character_doc) : P_NULL, t->s.user_doc ? P_INT(t->s.user_doc) : P_NULL, P_INT((int64_t)t->in.seed),
-	    P_INT(t->in.now), P_C(prompt_mode_name(t->s.mode)), P_STR(json_text(c->a, t->policy.said)), P_STR(activated_print(t)), P_STR(t->digest),
-	    P_INT(t->prompt->tokens), P_STR(sb_str(&snapshot)), P_NULL, P_INT(c->now));
-}
-
 /* Staged macro writes: local ones to the branch, global ones to the account (decisions 8), in the order of evaluation. */
-struct rows *
+void
 macro_writes_send(struct ctx *c, const struct macro_result *m, const struct write_place *at)
 {
 	struct sb sb;
 
 	if (m == NULL || m->writes.n == 0)
-		return NULL;
+		return;
 	sb = sb_new(c->a);
 	for (size_t i = 0; i < m->writes.n; i++) {
 		const struct macro_write *w = &m->writes.v[i];
@@ -197,61 +194,62 @@ macro_writes_send(struct ctx *c, const struct macro_result *m, const struct writ
 		sb_addc(&sb, '}');
 	}
 	if (sb.n == 0)
-		return NULL;
+		return;
 	sb_addc(&sb, ']');
-	return db_query(c, STMT_turn_writes, P_STR(sb_str(&sb)), P_INT(at->session_no), P_INT(at->segment_no), P_INT(at->floor_seq), P_INT(at->page_no),
+	db_query(c, STMT_turn_writes, P_STR(sb_str(&sb)), P_INT(at->session_no), P_INT(at->segment_no), P_INT(at->floor_seq), P_STR(at->page_id),
 	    P_INT(c->now), P_STR(at->branch_id));
 }
 
-static struct rows *
-writes_send(struct ctx *c, struct turn *t, int64_t page_no)
+/* Nothing is kept of a turn that the persister never saw; it sees none that has left its list. */
+static void
+text_drop(struct ctx *c, struct turn *t)
 {
-	return macro_writes_send(c, t->prompt->macros,
-	    &(struct write_place){ .session_no = t->s.no, .session_id = t->q.session_id, .branch_no = t->s.branch_no, .branch_id = t->s.branch.id,
-		.segment_no = branch_own_segment(&t->s.branch), .floor_seq = t->floor_seq, .page_no = page_no });
+	if (t->seen)
+		db_query(c, STMT_run_text_drop, P_INT(t->run_no));
 }
 
 /* What the turn made of the branch's decision statements. */
-static struct rows *
+static void
 decisions_send(struct ctx *c, struct turn *t)
 {
-	if (t->prompt->decided == NULL)
-		return NULL;
-	return db_query(c, STMT_turn_decisions, P_INT(t->s.branch_no), P_STR(json_text(c->a, macro_decisions_json(c->a, t->s.decisions))));
+	if (t->prompt->decided)
+		db_query(c, STMT_turn_decisions, P_INT(t->s.branch_no), P_STR(json_text(c->a, macro_decisions_json(c->a, t->s.decisions))),
+		    P_C(t->output_page.s));
 }
 
-static bool
-sent_well(struct rows *rs)
+static int
+commit_send(struct ctx *c, void *arg)
 {
-	return rs == NULL || rows_affected(rs) >= 0;
+	struct turn *t = arg;
+	struct str reply = t->stored_reply.p ? t->stored_reply : t->said.visible;
+	const struct llm_usage *u = &t->result.usage;
+	struct sb snapshot = sb_new(c->a);
+
+	turn_snapshot_print(&snapshot, t);
+	t->written = db_query(c, STMT_turn_commit, P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->run_no), P_INT(t->floor_no),
+	    P_C(t->output_page.s), P_INT(branch_own_segment(&t->s.branch)), P_C(t->output_message.s), P_STR(t->said.visible), P_STR(t->stored_reply),
+	    P_INT((int64_t)token_count(t->tokens.encoding, reply)), t->result.reasoning.n ? P_STR(t->result.reasoning) : P_NULL,
+	    P_STR(summaries_print(t)), P_STR(usage_print(t)), P_C(t->result.finish_reason), P_C(t->result.model ? t->result.model : t->llm.model),
+	    P_INT(u->prompt), P_INT(u->completion), P_INT(c->now), P_INT(t->phase_seq), P_STR(t->q.session_id), P_INT(1),
+	    /* the record: which versions, what chance and clock, what was found */
+	    t->s.preset.row ? P_INT(t->s.preset.row) : P_NULL, P_STR(row_array(c->a, t->s.worldbook.row)), P_STR(row_array(c->a, t->s.regex.row)),
+	    t->s.character_doc ? P_INT(t->s.character_doc) : P_NULL, t->s.user_doc ? P_INT(t->s.user_doc) : P_NULL, P_INT((int64_t)t->in.seed),
+	    P_INT(t->in.now), P_C(prompt_mode_name(t->s.mode)), P_STR(json_text(c->a, t->policy.said)), P_STR(activated_print(t)), P_STR(t->digest),
+	    P_INT(t->prompt->tokens), P_STR(sb_str(&snapshot)), P_NULL);
+	stored_send(c, t);
+	macro_writes_send(c, t->prompt->macros,
+	    &(struct write_place){ .session_no = t->s.no, .session_id = t->q.session_id, .branch_no = t->s.branch_no, .branch_id = t->s.branch.id,
+		.segment_no = branch_own_segment(&t->s.branch), .floor_seq = t->floor_seq, .page_id = str_c(t->output_page.s) });
+	decisions_send(c, t);
+	text_drop(c, t);
+	return 0;
 }
 
 int
-turn_record_commit(struct ctx *c, void *arg)
+turn_record_commit(struct turn *t)
 {
-	struct turn *t = arg;
-	int64_t page_no;
-	struct str reply = t->stored_reply.p ? t->stored_reply : t->said.visible;
-	struct rows *rs, *record, *stored, *writes, *decisions, *text;
-	int rc;
-
-	c->now = tm_now();
-	rs = db_query(c, STMT_turn_commit, P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->run_no), P_INT(t->floor_no), P_C(t->output_page.s),
-	    P_INT(branch_own_segment(&t->s.branch)), P_C(t->output_message.s), P_STR(t->said.visible), P_STR(t->stored_reply),
-	    P_INT((int64_t)token_count(t->tokens.encoding, reply)), t->result.reasoning.n ? P_STR(t->result.reasoning) : P_NULL,
-	    P_STR(summaries_print(t)), P_STR(usage_print(t)), P_C(t->result.finish_reason), P_C(t->result.model ? t->result.model : t->llm.model),
-	    P_INT(t->result.usage.prompt), P_INT(t->result.usage.completion), P_INT(c->now), P_INT(t->phase_seq), P_STR(t->q.session_id),
-	    P_INT(1));
-	rc = rows_next(rs);
-	if (rc <= 0)
-		return lost(c, rc, "commit_conflict", "the turn's branch or run changed while the model was writing");
-	page_no = row_int(rs, 0);
-	record = record_send(c, t, page_no);
-	stored = stored_send(c, t);
-	writes = writes_send(c, t, page_no);
-	decisions = decisions_send(c, t);
-	text = db_query(c, STMT_run_text_drop, P_INT(t->run_no));
-	return sent_well(record) && sent_well(stored) && sent_well(writes) && sent_well(decisions) && sent_well(text) ? 0 : -1;
+	t->c->now = tm_now();
+	return db_tx(t->c, DB_WRITE, commit_send, t) < 0 ? -1 : written(t, "commit_conflict", "the turn's branch or run changed while the model was writing");
 }
 
 static struct str
@@ -267,14 +265,20 @@ error_print(struct ctx *c, const struct err *e)
 	return sb_str(&sb);
 }
 
-int
-turn_record_fail(struct ctx *c, void *arg)
+static int
+fail_send(struct ctx *c, void *arg)
 {
 	struct turn *t = arg;
-	struct err why = t->why;
-	struct rows *rs = db_query(c, STMT_turn_fail, P_INT(t->run_no), P_INT(t->floor_no), P_C(why.kind == ERR_CANCELLED ? "cancelled" : "failed"),
-	    P_STR(error_print(c, &why)), P_INT(tm_now()), P_INT(t->phase_seq), P_C(t->output_page.s), P_STR(t->said.visible.p ? t->said.visible : STR("")),
-	    P_C(t->output_message.s), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq), P_STR(t->q.session_id));
 
-	return rows_next(rs) < 0 || db_exec(c, STMT_run_text_drop, P_INT(t->run_no)) < 0 ? -1 : 0;
+	db_query(c, STMT_turn_fail, P_INT(t->run_no), P_INT(t->floor_no), P_C(t->why.kind == ERR_CANCELLED ? "cancelled" : "failed"),
+	    P_STR(error_print(c, &t->why)), P_INT(tm_now()), P_INT(t->phase_seq), P_C(t->output_page.s), P_STR(t->said.visible.p ? t->said.visible : STR("")),
+	    P_C(t->output_message.s), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq), P_STR(t->q.session_id));
+	text_drop(c, t);
+	return 0;
+}
+
+int
+turn_record_fail(struct turn *t)
+{
+	return db_tx(t->c, DB_WRITE, fail_send, t);
 }

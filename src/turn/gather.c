@@ -48,7 +48,7 @@ session_read(struct turn *t, struct rows *rs)
 	if (t->layout)
 		s->mode = PROMPT_REARRANGE;
 	if (!s->preset.id.p && s->mode == PROMPT_REARRANGE)
-		s->preset.id = row_str(rs, 32); /* the account's active one */
+		s->preset.id = row_str(rs, 31); /* the account's active one */
 	s->worldbook.id = row_str(rs, 11);
 	s->worldbook_pin = row_str(rs, 12);
 	s->regex.id = row_str(rs, 13);
@@ -64,9 +64,8 @@ session_read(struct turn *t, struct rows *rs)
 	s->account_settings = json_column(t, rs, 27);
 	s->running = row_int(rs, 28);
 	s->busy = row_bool(rs, 29);
-	s->parent_floor_id = row_str(rs, 30);
-	s->has_decisions = !row_null(rs, 31);
-	s->decisions = macro_decisions_new(t->c->a, json_column(t, rs, 31));
+	s->has_decisions = !row_null(rs, 30);
+	s->decisions = macro_decisions_new(t->c->a, json_column(t, rs, 30));
 	s->branch.id = t->q.branch_id;
 	if (row_null(rs, 22))
 		return t->q.anywhere ? 0 :
@@ -536,7 +535,8 @@ turn_gather(struct ctx *c, void *arg)
 	int32_t from;
 	size_t n;
 
-	if (session_read(t, db_query(c, STMT_turn_session, P_STR(t->q.session_id), P_STR(t->q.branch_id))) < 0 || turn_scope(t) < 0)
+	if (session_read(t, db_query(c, STMT_turn_session, P_STR(t->q.session_id), P_STR(t->q.branch_id), P_BOOL(t->p->conf.account_streams_max > 0))) < 0 ||
+	    turn_scope(t) < 0)
 		return -1;
 	t->policy = policy_resolve(c->a, &(struct policy_layers){ { s->policy, s->branch_policy, t->q.body } });
 	h.hides = policy_hides(t->policy.policy);

@@ -73,6 +73,7 @@ round_collect(struct round *r, struct arena *a)
 			n = stream_copy_text(t->stream, t->persisted, buf, n);
 			n = utf8_whole((struct str){ buf, n });
 		}
+		t->seen = true;
 		sb_addf(&r->accounts, "%s%d", sep, t->c->who.account_no);
 		sb_addf(&r->runs, "%s%lld", sep, (long long)t->run_no);
 		sb_addf(&r->offsets, "%s%zu", sep, t->persisted);

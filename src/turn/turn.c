@@ -141,7 +141,7 @@ turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
 	if (db_tx(c, DB_READ, turn_gather, t) < 0 || check_state(t) < 0 || turn_assemble(t) < 0)
 		return NULL;
 	t->floor_seq = t->s.branch.head + 1;
-	if (db_tx(c, DB_WRITE, turn_record_open, t) < 0)
+	if (turn_record_open(t) < 0)
 		return NULL;
 	t->stream = stream_create(p->conf.loop, t->run_no, q->stream ? 30000 : 1000);
 	turns_add(p, t);
@@ -285,11 +285,10 @@ turn_failed(struct turn *t)
 		t->why.code = "generation_cancelled";
 	say_run(t, t->phase, t->why.kind == ERR_CANCELLED ? "cancelled" : "failed", &t->why);
 	err_clear(c);
-	if (db_tx(c, DB_WRITE, turn_record_fail, t) < 0)
+	if (turn_record_fail(t) < 0)
 		log_error("turn.fail_not_recorded", "run=%s code=%s", t->run_id.s, c->err.code); /* the sweeper will */
 	err_clear(c);
 	c->err = t->why;
-	turns_remove(t->p, t);
 	sb = sb_new(c->a);
 	sb_adds(&sb, "{\"code\":");
 	sb_add_json(&sb, str_c(t->why.code));
@@ -302,8 +301,12 @@ turn_failed(struct turn *t)
 int
 turn_run(struct turn *t, struct sb *answer)
 {
+	int rc;
+
 	say_run(t, PHASE_PAGE_GENERATING, "running", NULL);
-	if (model_run(t) < 0) {
+	rc = model_run(t);
+	turns_remove(t->p, t); /* what the persister wrote of it is complete now, and can be dropped */
+	if (rc < 0) {
 		turn_failed(t);
 		return -1;
 	}
@@ -313,11 +316,10 @@ turn_run(struct turn *t, struct sb *answer)
 	if (str_eq(t->stored_reply, t->said.visible))
 		t->stored_reply = STR_NULL;
 	say_run(t, PHASE_TRANSACTION_PREPARED, "running", NULL);
-	if (db_tx(t->c, DB_WRITE, turn_record_commit, t) < 0) {
+	if (turn_record_commit(t) < 0) {
 		turn_failed(t);
 		return -1;
 	}
-	turns_remove(t->p, t);
 	say_run(t, PHASE_TRANSACTION_COMMITTED, "completed", NULL);
 	say_summaries(t);
 	answer_print(t, answer);

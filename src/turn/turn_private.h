@@ -40,7 +40,7 @@ struct bound_asset {
 struct turn_session {
 	int64_t no, branch_no;
 	struct branch branch;
-	struct str status, provider, model, character_id, character_version_id, user_name, parent_floor_id;
+	struct str status, provider, model, character_id, character_version_id, user_name;
 	const struct json *model_params, *settings, *policy, *branch_policy, *account_settings, *metadata, *preset_choices;
 	bool branch_exists;           /* of a look: the branch that was asked for */
 	const char *history_mode;     /* of the wire: whose story is read; NULL = the branch's own */
@@ -106,6 +106,7 @@ struct turn {
 	const char *cancelled;
 	bool continues;               /* goes on without readers */
 	size_t persisted;             /* bytes of text in run_text; persister */
+	bool seen;                    /* by the persister: run_text may hold something */
 	struct turn *next, *prev;     /* turns.live */
 
 	/* after the model */
@@ -113,6 +114,7 @@ struct turn {
 	struct tagged said;
 	struct err why;               /* of a failed turn, while its failure is recorded */
 	struct str stored_reply;      /* persist rules' result; absent = as said */
+	struct rows *written;         /* answer of the statement that decides, while a unit is written */
 };
 
 struct turn *turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry); /* turn.c */
@@ -134,17 +136,17 @@ void turn_assembly_print(struct sb *out, const struct turn *t);       /* assembl
 /* look.c: parts of dry run, inspection and preview */
 void turn_prepared_print(struct sb *out, const struct turn *t);       /* members: messages, tokens, memory, snapshot, trace */
 void turn_look_print(struct json *o, const struct turn *t, bool of_preview);
-/* commit.c */
-int turn_record_open(struct ctx *c, void *turn);                      /* inside DB_WRITE */
-int turn_record_commit(struct ctx *c, void *turn);
-int turn_record_fail(struct ctx *c, void *turn);
+/* commit.c: each one transaction, one round trip */
+int turn_record_open(struct turn *t);
+int turn_record_commit(struct turn *t);
+int turn_record_fail(struct turn *t);
 /* Where staged writes belong in the story. */
 struct write_place {
-	struct str session_id, branch_id;
-	int64_t session_no, branch_no, segment_no, page_no;
+	struct str session_id, branch_id, page_id;
+	int64_t session_no, branch_no, segment_no;
 	int32_t floor_seq;
 };
-struct rows *macro_writes_send(struct ctx *c, const struct macro_result *m, const struct write_place *at); /* NULL = no writes */
+void macro_writes_send(struct ctx *c, const struct macro_result *m, const struct write_place *at); /* nothing if the page is not there */
 /* persist.c */
 void turns_add(struct turns *p, struct turn *t);
 void turns_remove(struct turns *p, struct turn *t);

@@ -55,7 +55,7 @@ ALTER TABLE tavern.api_key ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
 CREATE TABLE tavern.asset (
     account_no integer DEFAULT tavern.acct() NOT NULL,
     no bigint NOT NULL,
-    kind text NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
     id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
     name_key text GENERATED ALWAYS AS (lower(name)) STORED,
@@ -134,7 +134,8 @@ CREATE TABLE tavern.branch (
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     CONSTRAINT branch_check CHECK (((cardinality(segs) = cardinality(his)) AND (cardinality(segs) > 0)))
-);
+)
+WITH (fillfactor='80');
 ALTER TABLE ONLY tavern.branch ALTER COLUMN decisions SET COMPRESSION lz4;
 ALTER TABLE tavern.branch ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tavern.branch_no_seq
@@ -197,7 +198,8 @@ CREATE TABLE tavern.floor (
     updated_at bigint NOT NULL,
     CONSTRAINT floor_floor_seq_check CHECK ((floor_seq >= 0)),
     CONSTRAINT floor_state_check CHECK ((state = ANY (ARRAY['draft'::text, 'generating'::text, 'committed'::text, 'failed'::text])))
-);
+)
+WITH (fillfactor='90');
 ALTER TABLE tavern.floor ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tavern.floor_no_seq
     START WITH 1
@@ -208,7 +210,7 @@ ALTER TABLE tavern.floor ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
 );
 CREATE TABLE tavern.idempotency (
     account_no integer DEFAULT tavern.acct() NOT NULL,
-    route text NOT NULL,
+    route text NOT NULL COLLATE pg_catalog."C",
     key text NOT NULL COLLATE pg_catalog."C",
     hash bytea NOT NULL,
     run_no bigint NOT NULL,
@@ -251,6 +253,7 @@ CREATE TABLE tavern.message (
     page_no bigint NOT NULL,
     segment_no bigint NOT NULL,
     floor_seq integer NOT NULL,
+    side smallint NOT NULL,
     seq integer NOT NULL,
     active boolean NOT NULL,
     is_hidden boolean DEFAULT false NOT NULL,
@@ -288,7 +291,7 @@ CREATE TABLE tavern.page (
     no bigint NOT NULL,
     id text NOT NULL COLLATE pg_catalog."C",
     floor_no bigint NOT NULL,
-    kind text NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
     page_seq integer NOT NULL,
     version integer DEFAULT 1 NOT NULL,
     active boolean DEFAULT false NOT NULL,
@@ -339,7 +342,8 @@ CREATE TABLE tavern.run (
     CONSTRAINT run_on_disconnect_check CHECK ((on_disconnect = ANY (ARRAY['abort'::text, 'continue'::text]))),
     CONSTRAINT run_state_check CHECK ((state = ANY (ARRAY['running'::text, 'completed'::text, 'failed'::text, 'cancelled'::text]))),
     CONSTRAINT run_type_check CHECK ((type = ANY (ARRAY['respond'::text, 'regenerate_page'::text, 'retry_turn'::text, 'edit_and_regenerate'::text])))
-);
+)
+WITH (fillfactor='80');
 ALTER TABLE tavern.run ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tavern.run_no_seq
     START WITH 1
@@ -406,7 +410,8 @@ CREATE TABLE tavern.session (
     CONSTRAINT session_character_sync_policy_check CHECK ((character_sync_policy = ANY (ARRAY['pin'::text, 'manual'::text, 'force'::text]))),
     CONSTRAINT session_prompt_mode_check CHECK ((prompt_mode = ANY (ARRAY['compat_strict'::text, 'compat_plus'::text, 'native'::text, 'rearrange'::text]))),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['active'::text, 'archived'::text])))
-);
+)
+WITH (fillfactor='80');
 ALTER TABLE tavern.session ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tavern.session_no_seq
     START WITH 1
@@ -466,7 +471,7 @@ CREATE TABLE tavern.variable (
     account_no integer DEFAULT tavern.acct() NOT NULL,
     no bigint NOT NULL,
     id text NOT NULL COLLATE pg_catalog."C",
-    scope text NOT NULL,
+    scope text NOT NULL COLLATE pg_catalog."C",
     scope_no bigint NOT NULL,
     scope_id text NOT NULL COLLATE pg_catalog."C",
     session_no bigint,
@@ -550,8 +555,6 @@ ALTER TABLE ONLY tavern.page
 ALTER TABLE ONLY tavern.page
     ADD CONSTRAINT page_seq_key UNIQUE (account_no, floor_no, kind, page_seq, version);
 ALTER TABLE ONLY tavern.run
-    ADD CONSTRAINT run_id_key UNIQUE (account_no, id);
-ALTER TABLE ONLY tavern.run
     ADD CONSTRAINT run_pkey PRIMARY KEY (account_no, no);
 ALTER TABLE ONLY tavern.run_text
     ADD CONSTRAINT run_text_pkey PRIMARY KEY (account_no, run_no, at);
@@ -579,15 +582,12 @@ CREATE INDEX floor_session ON tavern.floor USING btree (account_no, session_no);
 CREATE INDEX idempotency_age ON tavern.idempotency USING btree (created_at);
 CREATE INDEX job_claim ON tavern.job USING btree (available_at) WHERE (state = 'queued'::text);
 CREATE INDEX job_lease ON tavern.job USING btree (lease_until) WHERE (state = 'running'::text);
-CREATE INDEX message_active ON tavern.message USING btree (account_no, segment_no, floor_seq, seq) WHERE active;
-CREATE INDEX message_timeline ON tavern.message USING btree (account_no, segment_no, floor_seq, page_no, seq);
+CREATE INDEX message_story ON tavern.message USING btree (account_no, segment_no, floor_seq, side, page_no, seq);
 CREATE UNIQUE INDEX page_one_active ON tavern.page USING btree (account_no, floor_no, kind) WHERE active;
 CREATE INDEX run_floor ON tavern.run USING btree (account_no, floor_no, no DESC);
 CREATE UNIQUE INDEX run_one_per_branch ON tavern.run USING btree (account_no, branch_no) WHERE (state = 'running'::text);
-CREATE INDEX run_session ON tavern.run USING btree (account_no, session_no);
 CREATE INDEX segment_session ON tavern.segment USING btree (account_no, session_no);
 CREATE INDEX session_list ON tavern.session USING btree (account_no, created_at DESC, no DESC) WHERE (deleted_at IS NULL);
-CREATE INDEX session_recent ON tavern.session USING btree (account_no, updated_at DESC, no DESC) WHERE (deleted_at IS NULL);
 CREATE INDEX var_change_key ON tavern.var_change USING btree (account_no, segment_no, key, floor_seq DESC, no DESC) WHERE active;
 CREATE INDEX var_change_page ON tavern.var_change USING btree (account_no, page_no);
 CREATE INDEX var_change_session ON tavern.var_change USING btree (account_no, session_no);
@@ -626,8 +626,6 @@ ALTER TABLE ONLY tavern.page
     ADD CONSTRAINT page_account_no_floor_no_fkey FOREIGN KEY (account_no, floor_no) REFERENCES tavern.floor(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.run
     ADD CONSTRAINT run_account_no_floor_no_fkey FOREIGN KEY (account_no, floor_no) REFERENCES tavern.floor(account_no, no) ON DELETE CASCADE;
-ALTER TABLE ONLY tavern.run
-    ADD CONSTRAINT run_account_no_session_no_fkey FOREIGN KEY (account_no, session_no) REFERENCES tavern.session(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.run_text
     ADD CONSTRAINT run_text_account_no_run_no_fkey FOREIGN KEY (account_no, run_no) REFERENCES tavern.run(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.segment
