@@ -73,3 +73,25 @@ WITH b AS (
 INSERT INTO message (id, page_no, segment_no, floor_seq, side, seq, active, role, content, source, token_count, created_at)
 SELECT $6, p.no, $3, 0, 2, 0, true, 'assistant', $7, 'greeting', $8, $9 FROM p
 RETURNING page_no;
+
+-- name: runtime_session
+-- What the prompt-runtime routes show of a session: mode, policies, bindings. $1 id, $2 branch id
+SELECT s.prompt_mode, s.policy, b.no, b.policy, s.preset_id, s.preset_version_id, s.worldbook_profile_id, s.worldbook_version_id,
+       s.regex_profile_id, s.regex_profile_version_id, s.character_id, s.character_name, s.character_version_id, v.version_no, encode(d.digest, 'hex')
+  FROM session s
+  LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = s.no AND b.id = $2
+  LEFT JOIN asset_version v ON v.account_no = acct() AND v.id = s.character_version_id
+  LEFT JOIN document d ON d.account_no = acct() AND d.no = s.character_doc
+ WHERE s.account_no = acct() AND s.id = $1 AND s.deleted_at IS NULL;
+
+-- name: policy_hold
+-- The stored policies of a session and of one of its branches, held until the end. $1 id, $2 branch id
+SELECT s.no, s.policy, b.no, b.policy
+  FROM session s LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = s.no AND b.id = $2
+ WHERE s.account_no = acct() AND s.id = $1 AND s.deleted_at IS NULL FOR UPDATE OF s;
+
+-- name: session_policy_set
+UPDATE session SET policy = $2, updated_at = $3, revision = revision + 1 WHERE account_no = acct() AND no = $1;
+
+-- name: branch_policy_set
+UPDATE branch SET policy = $2, updated_at = $3 WHERE account_no = acct() AND no = $1;

@@ -22,6 +22,7 @@
 	X(exports) \
 	X(sessions) \
 	X(turns) \
+	X(prompt_runtime) \
 	X(floors) \
 	X(pages) \
 	X(messages) \

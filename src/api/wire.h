@@ -13,4 +13,22 @@ extern const struct field wire_run_answer[], wire_result_answer[], wire_active_a
 extern const struct field wire_staged_answer[], wire_promotions_answer[];
 extern const struct field wire_timeline_query[], wire_timeline_answer[];
 
+/* Parts that several routes share (wire_prompt.c). */
+extern const struct field wire_text_item, wire_number_item;
+extern const char *const wire_prompt_modes[], *const wire_intents[], *const wire_structure_modes[], *const wire_rewrite_strategies[];
+extern const char *const wire_prefill_strategies[], *const wire_names_behaviors[];
+/* what a policy may say, by group; bodies and answers */
+extern const struct field wire_structure[], wire_delivery[], wire_budget[], wire_visibility[], wire_source_selection[], wire_debug_options[];
+/* what else a turn is asked with */
+extern const struct field wire_turn_config[], wire_generation_params[], wire_state_write;
+/* a prompt and its reasons */
+extern const struct field wire_prompt_message, wire_memory[], wire_snapshot[], wire_trace[], wire_match_item;
+extern const struct field wire_macro_trace[], wire_normalization[], wire_source_trace[], wire_visibility_trace[];
+extern const struct field wire_trim_reason, wire_excluded_source;
+
+/* The prompt runtime (wire_prompt_runtime.c). */
+extern const struct field wire_policy_body[], wire_policy_answer[], wire_mode_body[], wire_mode_answer[], wire_assets_answer[];
+extern const struct field wire_runtime_answer[], wire_runtime_query[], wire_capabilities_answer[];
+extern const struct field wire_preview_body[], wire_preview_answer[], wire_inspect_body[], wire_inspect_answer[];
+
 #endif

@@ -17,6 +17,7 @@
 #define LIM_PAGE_LIMIT 200              /* rows of a list */
 #define LIM_PAGE_DEFAULT 50
 #define LIM_BATCH 200                   /* items of a batch route */
+#define LIM_POLICY_FLOORS 1000         /* floors, or ranges of them, that a policy names in one list */
 #define LIM_FIELD_ERRORS 50             /* listed in one answer */
 #define LIM_MESSAGE (1u << 20)          /* one message */
 #define LIM_REPLY (4u << 20)            /* text of one model reply */

@@ -35,7 +35,7 @@ my @ids = (
 	[ qr{^/floors/} => $floor ], [ qr{^/pages/} => $page ], [ qr{^/messages/} => $message ], [ qr{^/variables/} => $variable ],
 	[ qr{^/accounts/} => 'alice' ],
 );
-my %inner = (versionId => $character->{character_version_id}, identifier => 'main', key_id => 'none');
+my %inner = (versionId => $character->{character_version_id}, identifier => 'main', key_id => 'none', branchId => 'main');
 
 # Bodies that pass validation, so that the answer is about the thing and not about the body.
 my %body = (
@@ -52,6 +52,8 @@ my %body = (
 	'PUT /worldbooks/{worldbook_id}/entries/batch/reorder' => { items => [ { id => '0', order => 1 } ] },
 	'PATCH /worldbooks/{worldbook_id}/entries/batch/update' => { ids => ['0'], fields => { content => 'x' } },
 	'PATCH /worldbooks/{worldbook_id}/entries/{id}' => { content => 'x' },
+	'PATCH /sessions/{id}/prompt-runtime/mode' => { prompt_mode => 'native' }, 'POST /sessions/{id}/prompt-runtime/preview' => { text => 'x' },
+	'POST /sessions/{id}/prompt-runtime/inspect' => { message => 'x' },
 );
 
 my $doc = $s->get('/openapi.json')->{json};
@@ -63,7 +65,7 @@ for my $path (sort keys %{ $doc->{paths} }) {
 		my ($id) = map { $_->[1] } grep { $path =~ $_->[0] } @ids;
 		my $admin = $path =~ m{^/accounts};
 		my $first = 1;
-		(my $url = $path) =~ s/\{(\w+)\}/my $n = $1; my $v = $first && $n !~ m{^(versionId|identifier|key_id)$} ? $id : $inner{$n} \/\/ '0'; $first = 0; $v \/\/ 'none'/ge;
+		(my $url = $path) =~ s/\{(\w+)\}/my $n = $1; my $v = $first && $n !~ m{^(versionId|identifier|key_id|branchId)$} ? $id : $inner{$n} \/\/ '0'; $first = 0; $v \/\/ 'none'/ge;
 		my $body = $body{$op} // ($method eq 'GET' || $method eq 'DELETE' ? undef : {});
 		$count++;
 		next if $public;
