@@ -57,6 +57,8 @@ const struct conf_row settings_rows[] = {
 	{ "llm_connect_timeout", CONF_MS, AT(llm_connect_timeout), "10s", 100, 600000, NULL, "connecting to the model server" },
 	{ "llm_first_byte_timeout", CONF_MS, AT(llm_first_byte_timeout), "300s", 1000, 3600000, NULL, "until the reply begins" },
 	{ "llm_idle_timeout", CONF_MS, AT(llm_idle_timeout), "120s", 1000, 3600000, NULL, "longest silence inside a reply" },
+	{ "llm_max_retries", CONF_INT, AT(llm_max_retries), "2", 0, 10, NULL, "further tries after a failure that may pass, before the reply begins" },
+	{ "llm_ca_file", CONF_STR, AT(llm_ca_file), NULL, 0, 0, NULL, "certificate authorities for model servers (PEM) instead of the system's" },
 	{ "allow_private_base_url", CONF_BOOL, AT(allow_private_base_url), "false", 0, 0, NULL, "model servers may have private or loopback addresses" },
 	{ "llm_allow_hosts", CONF_LIST, AT(llm_allow_hosts), NULL, 0, 0, NULL, "host or host:port allowed although private" },
 	{ "context_tokens", CONF_INT, AT(context_tokens), "32768", 256, 10000000, NULL, "context size where neither model nor preset says" },

@@ -45,6 +45,8 @@ struct settings {
 	/* The model, where a session has no profile of its own. */
 	const char *llm_provider, *llm_base_url, *llm_api_key, *llm_model;
 	int64_t llm_timeout, llm_connect_timeout, llm_first_byte_timeout, llm_idle_timeout; /* ms */
+	int64_t llm_max_retries;
+	const char *llm_ca_file;
 	bool allow_private_base_url;
 	const char **llm_allow_hosts;
 	int64_t context_tokens, reply_tokens;

@@ -39,6 +39,7 @@ model_client(struct app *app)
 		.total_ms = (int)s->llm_timeout,
 		.allow_private = s->allow_private_base_url,
 		.allow_hosts = s->llm_allow_hosts,
+		.ca_file = s->llm_ca_file,
 		.reply_max = LIM_REPLY };
 
 	return llm_create(app->loop, &conf);
@@ -58,6 +59,8 @@ turn_runner(struct app *app)
 		.model = s->llm_model ? s->llm_model : "echo",
 		.context_tokens = s->context_tokens,
 		.reply_tokens = s->reply_tokens,
+		.retries = (int)s->llm_max_retries,
+		.total_ms = s->llm_timeout,
 		.account_streams_max = (int)s->account_streams_max,
 		.cache_bytes = (size_t)s->asset_cache_bytes,
 		.lease_ms = (int)s->run_lease };

@@ -389,6 +389,9 @@ settle(struct llm_call *call, struct llm_result *out)
 
 	if (call->early.kind != ERR_NONE) {
 		early_copy(c, &call->early);
+		if (call->early.kind == ERR_UPSTREAM) /* the name, and names come back */
+			out->error = (struct llm_error){ .kind = LLM_NETWORK, .code = "name_not_resolved", .message = "", .retryable = true,
+				.retry_after_ms = -1 };
 		return -1;
 	}
 	answer_result(&call->an, c->a, out);

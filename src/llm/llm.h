@@ -13,6 +13,7 @@
 #include "loop/loop.h"
 
 #include <math.h>
+#include <netdb.h>
 
 struct llm;
 
@@ -20,6 +21,9 @@ struct llm_conf {
 	int connect_ms, first_byte_ms, idle_ms, total_ms;  /* total 0 = none for streams */
 	bool allow_private;                 /* private and loopback addresses for every base URL */
 	const char *const *allow_hosts;     /* host[:port] allowed although private; NULL-terminated */
+	const char *ca_file;                /* PEM; NULL = the system's certificate authorities */
+	/* Asks for a name's addresses; NULL = getaddrinfo. Not waited for longer than connect_ms. */
+	int (*lookup)(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **list);
 	size_t reply_max;                   /* bytes; LIM_REPLY */
 };
 
@@ -99,6 +103,12 @@ struct llm_error {
 	int64_t retry_after_ms;             /* -1 = not told */
 };
 
+/*
+ * Milliseconds to wait before the same request is sent again after its `attempt`-th try (from 1) has failed like that; -1 =
+ * it is not. chance in [0, 1) spreads clients. The caller's to know: nothing of the reply was shown, tries are left.
+ */
+int64_t llm_retry_ms(const struct llm_error *e, int attempt, double chance);
+
 /* What had to be changed in a request or was odd in an answer: codes such as "param_dropped:stop". */
 struct llm_warnings {
 	VEC(const char *) list;             /* no code twice */
@@ -122,7 +132,7 @@ struct llm_result {
 struct llm_call;
 
 /*
- * Begins a call; resolves the host first (may block as long as the resolver does). Never NULL: what fails at once (bad
+ * Begins a call; resolves the host first (blocks up to connect_ms). Never NULL: what fails at once (bad
  * URL, refused address) shows in llm_wait. The call keeps its own copy of all it needs: the request and c's arena may
  * be dropped or rewound as soon as this has returned. The body's memory is given back once it has been sent.
  */

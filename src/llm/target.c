@@ -5,6 +5,7 @@
 #include "llm/target.h"
 
 #include "llm/addr.h"
+#include "llm/resolve.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -186,13 +187,13 @@ list_free(void *list)
 static int
 resolve(struct ctx *c, const struct llm_conf *conf, struct target *t)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
+	struct addrinfo *list = NULL;
 	struct sb pin = sb_new(c->a);
-	int rc = getaddrinfo(t->host, NULL, &hints, &list), n = 0;
+	int rc = resolve_host(conf->lookup, t->host, conf->connect_ms, &list), n = 0;
 
 	if (rc != 0 || !list) {
 		fail(c, ERR_UPSTREAM, "upstream_error", "the model server's name cannot be resolved");
-		fail_log(c, "host=%s %s", t->host, rc ? gai_strerror(rc) : "no address");
+		fail_log(c, "host=%s %s", t->host, rc == RESOLVE_LATE ? "the resolver did not answer in time" : rc ? gai_strerror(rc) : "no address");
 		return fail_details(
 		    c, "{\"kind\":\"network\",\"code\":\"name_not_resolved\",\"retryable\":true}");
 	}

@@ -1,6 +1,6 @@
 /*
  * target: a URL that a transfer may go to: its form checked, its host resolved, every address checked, and the addresses
- * pinned for the transfer (models.md A12). Asks the resolver; may block.
+ * pinned for the transfer (models.md A12). Asks the resolver; blocks up to connect_ms.
  */
 #ifndef LLM_TARGET_H
 #define LLM_TARGET_H

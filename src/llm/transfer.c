@@ -282,6 +282,8 @@ set_options(struct llm_call *call)
 	curl_easy_setopt(e, CURLOPT_PROXY, "");
 	curl_easy_setopt(e, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+	if (call->m->conf.ca_file)
+		curl_easy_setopt(e, CURLOPT_CAINFO, call->m->conf.ca_file);
 	curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
 	curl_easy_setopt(e, CURLOPT_PIPEWAIT, call->target.tls ? 1L : 0L);

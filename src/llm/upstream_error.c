@@ -9,7 +9,14 @@
 
 #include <stdio.h>
 
-enum { PAGE_RUNES = 200, DELAY_MAX_S = 1000000 };
+enum {
+	PAGE_RUNES = 200,
+	DELAY_MAX_S = 1000000,
+	RETRY_FIRST_MS = 500,
+	RETRY_DOUBLINGS = 5,
+	RETRY_MAX_MS = 8000,
+	RETRY_TOLD_MAX_MS = 60000
+};
 
 /* clang-format off */
 static const struct kind_row {
@@ -135,6 +142,18 @@ upstream_retryable(enum llm_error_kind kind, const char *code)
 		if (strcmp(code, retry_codes[i].code) == 0)
 			return retry_codes[i].retry;
 	return kinds[kind].retry;
+}
+
+int64_t
+llm_retry_ms(const struct llm_error *e, int attempt, double chance)
+{
+	int64_t ms = attempt < RETRY_DOUBLINGS ? RETRY_FIRST_MS << (attempt - 1) : RETRY_MAX_MS;
+
+	if (!e->retryable || (attempt > 1 && (e->kind == LLM_EMPTY || e->kind == LLM_MALFORMED_TOOL_CALL)))
+		return -1;
+	if (e->retry_after_ms >= 0)
+		return e->retry_after_ms <= RETRY_TOLD_MAX_MS ? e->retry_after_ms : -1;
+	return ms - (int64_t)((double)ms * chance / 4);
 }
 
 static int64_t

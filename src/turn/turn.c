@@ -1,6 +1,11 @@
 #include "turn/turn_private.h"
 
 #include "base/log.h"
+#include "base/rng.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <time.h>
 
 static const struct {
 	const char *name, *public_name;
@@ -40,8 +45,8 @@ say_run(struct turn *t, enum turn_phase phase, const char *status, const struct 
 		return;
 	sb_addf(&sb,
 	    "{\"floor_id\":\"%s\",\"run_id\":\"%s\",\"run_type\":\"respond\",\"status\":\"%s\",\"phase\":\"%s\",\"public_phase\":\"%s\","
-	    "\"phase_seq\":%d,\"attempt_no\":1,\"started_at\":%lld,\"updated_at\":%lld,\"completed_at\":",
-	    t->floor_id.s, t->run_id.s, status, phases[phase].name, phases[phase].public_name, t->phase_seq, (long long)t->started_at,
+	    "\"phase_seq\":%d,\"attempt_no\":%d,\"started_at\":%lld,\"updated_at\":%lld,\"completed_at\":",
+	    t->floor_id.s, t->run_id.s, status, phases[phase].name, phases[phase].public_name, t->phase_seq, t->attempt, (long long)t->started_at,
 	    (long long)now);
 	if (strcmp(status, "running") == 0)
 		sb_adds(&sb, "null");
@@ -95,6 +100,7 @@ struct turn *
 turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry)
 {
 	struct turn *t = arena_new(c->a, struct turn);
+	pthread_condattr_t attr;
 
 	t->p = p;
 	t->c = c;
@@ -106,6 +112,11 @@ turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry)
 	t->continues = q->on_disconnect_continue;
 	t->started_at = c->now;
 	pthread_mutex_init(&t->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->woken, &attr);
+	pthread_condattr_destroy(&attr);
+	t->attempt = 1;
 	t->floor_id = id_new(c->now);
 	t->input_page = id_new(c->now);
 	t->message_id = id_new(c->now);
@@ -183,6 +194,7 @@ turn_cancel(struct turn *t, const char *why)
 	pthread_mutex_lock(&t->lock);
 	if (!t->cancelled) {
 		t->cancelled = why;
+		pthread_cond_broadcast(&t->woken);
 		if (t->call)
 			llm_cancel(t->call, why);
 	}
@@ -208,7 +220,7 @@ turns_cancel_all(struct turns *p, const char *why)
 }
 
 static int
-model_run(struct turn *t)
+model_ask(struct turn *t)
 {
 	struct llm_sink sink = { .text = model_said, .arg = t };
 	struct llm_call *call = llm_begin(t->p->conf.llm, t->c, &t->llm, &sink);
@@ -225,6 +237,61 @@ model_run(struct turn *t)
 	t->call = NULL;
 	pthread_mutex_unlock(&t->lock);
 	llm_drop(call);
+	return rc;
+}
+
+/* False: cancelled meanwhile. */
+static bool
+rest(struct turn *t, int64_t ms)
+{
+	struct timespec until;
+	bool on;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)(ms / 1000);
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&t->lock);
+	while (!t->cancelled && pthread_cond_timedwait(&t->woken, &t->lock, &until) != ETIMEDOUT)
+		;
+	on = t->cancelled == NULL;
+	pthread_mutex_unlock(&t->lock);
+	return on;
+}
+
+/* Is the failed call made again? Only while nothing of the reply was heard and there is time (models.md A9); waits. */
+static bool
+model_again(struct turn *t, int64_t began)
+{
+	const struct llm_error *e = &t->result.error;
+	int64_t ms, left = INT_MAX;
+	uint32_t dice;
+
+	rng_system(&dice, sizeof dice);
+	ms = llm_retry_ms(e, t->attempt, dice / 4294967296.0);
+	if (t->p->conf.total_ms > 0)
+		left = t->p->conf.total_ms - (tm_mono() - began) - ms;
+	if (t->attempt > t->p->conf.retries || t->result.first_ms >= 0 || ms < 0 || left <= 0 || !rest(t, ms))
+		return false;
+	log_info("llm.again", "run=%s attempt=%d after=%s/%s", t->run_id.s, t->attempt + 1, llm_error_kind_name(e->kind), e->code ? e->code : "-");
+	err_clear(t->c);
+	t->llm.total_ms = (int)left;
+	return true;
+}
+
+static int
+model_run(struct turn *t)
+{
+	int64_t began = tm_mono();
+	int rc;
+
+	while ((rc = model_ask(t)) < 0 && model_again(t, began)) {
+		t->attempt++;
+		say_run(t, PHASE_PAGE_GENERATING, "running", NULL);
+	}
 	tag_filter_feed(&t->filter, STR(""), true, visible, t);
 	t->said = tag_split(t->c->a, t->result.text);
 	return rc;

@@ -23,6 +23,8 @@ struct turns_conf {
 	/* The operator's model, where a session names none. */
 	const char *provider, *base_url, *api_key, *model;
 	int64_t context_tokens, reply_tokens; /* where neither preset nor request says */
+	int retries;                  /* further tries of a model call of which nothing was heard */
+	int64_t total_ms;             /* of a turn's model calls together; 0 = none */
 	/*
 	 * Who answers decision statements (prompt_decisions.ask), and the model's id, with which answers are kept. NULL = nobody:
 	 * every comparison with one is false (marinara-conditionals 8.7). Called on the request thread, without a connection.

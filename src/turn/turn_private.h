@@ -103,7 +103,9 @@ struct turn {
 	struct tag_filter filter;     /* loop thread */
 	pthread_mutex_t lock;
 	struct llm_call *call;
+	pthread_cond_t woken;         /* cancelled, while it waits to ask again */
 	const char *cancelled;
+	int attempt;                  /* of the model call, from 1 */
 	bool continues;               /* goes on without readers */
 	size_t persisted;             /* bytes of text in run_text; persister */
 	bool seen;                    /* by the persister: run_text may hold something */

@@ -335,6 +335,28 @@ waiting(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+static void
+when_to_ask_again(void **state)
+{
+	struct llm_error e = { .kind = LLM_OVERLOADED, .retryable = true, .retry_after_ms = -1 };
+
+	(void)state;
+	assert_int_equal(llm_retry_ms(&e, 1, 0), 500);
+	assert_int_equal(llm_retry_ms(&e, 2, 0), 1000);
+	assert_int_equal(llm_retry_ms(&e, 1, 0.999), 376);
+	assert_int_equal(llm_retry_ms(&e, 5, 0), 8000);
+	assert_int_equal(llm_retry_ms(&e, 100, 0), 8000);
+	e.retry_after_ms = 46000;
+	assert_int_equal(llm_retry_ms(&e, 1, 0.5), 46000);
+	e.retry_after_ms = 60001; /* too long to wait */
+	assert_int_equal(llm_retry_ms(&e, 1, 0.5), -1);
+	e = (struct llm_error){ .kind = LLM_EMPTY, .retryable = true, .retry_after_ms = -1 };
+	assert_int_equal(llm_retry_ms(&e, 1, 0), 500); /* once */
+	assert_int_equal(llm_retry_ms(&e, 2, 0), -1);
+	e = (struct llm_error){ .kind = LLM_AUTH, .retry_after_ms = 10 };
+	assert_int_equal(llm_retry_ms(&e, 1, 0), -1);
+}
+
 int
 main(void)
 {
@@ -355,6 +377,7 @@ main(void)
 		TEST(refusals),
 		TEST(long_page),
 		TEST(waiting),
+		TEST(when_to_ask_again),
 	};
 
 	return cmocka_run_group_tests_name("llm_answer", tests, NULL, NULL);

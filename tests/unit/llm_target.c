@@ -3,6 +3,8 @@
 #include "llm/addr.h"
 #include "llm/target.h"
 
+#include "base/tm.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +14,7 @@
 
 #include <arpa/inet.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static void
 classes(void **state)
@@ -212,6 +215,43 @@ paths(void **state)
 	}
 }
 
+/* A resolver that takes its time, and one that knows an address. */
+static int
+slow_lookup(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **list)
+{
+	(void)host;
+	usleep(400000);
+	return getaddrinfo("127.0.0.1", service, hints, list);
+}
+
+static int
+good_lookup(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **list)
+{
+	return getaddrinfo(strcmp(host, "model.example") == 0 ? "8.8.8.8" : "10.0.0.1", service, hints, list);
+}
+
+static void
+names(void **state)
+{
+	struct llm_conf conf = { .connect_ms = 100, .lookup = slow_lookup };
+	struct ctx c = { .a = arena_create("test", 0) };
+	int64_t began = tm_mono();
+	struct target t;
+
+	(void)state;
+	assert_int_equal(target_open(&c, &conf, "http://model.example/v1", "", &t), -1);
+	assert_true(tm_mono() - began < 350); /* not as long as the resolver takes */
+	assert_string_equal(c.err.code, "upstream_error");
+	err_clear(&c);
+	usleep(500000); /* the answer that nobody waits for any more */
+	conf.lookup = good_lookup;
+	assert_int_equal(target_open(&c, &conf, "http://model.example/v1", "", &t), 0);
+	assert_string_equal(t.pin, "model.example:80:8.8.8.8");
+	assert_int_equal(target_open(&c, &conf, "http://inside.example/v1", "", &t), -1);
+	assert_string_equal(c.err.code, "ssrf_blocked");
+	arena_destroy(&c.a);
+}
+
 int
 main(void)
 {
@@ -221,6 +261,7 @@ main(void)
 		cmocka_unit_test(allowed),
 		cmocka_unit_test(bad_forms),
 		cmocka_unit_test(paths),
+		cmocka_unit_test(names),
 	};
 
 	return cmocka_run_group_tests_name("llm_target", tests, NULL, NULL);

@@ -146,7 +146,7 @@ sub configure {
 	$self->{conf} = \%conf;
 	if ($self->{mock}) {
 		my %model = (llm_provider => 'openai-compatible', llm_base_url => $self->mock_url('/v1'),
-			llm_model => 'mock-1', llm_api_key => 'sk-mock', allow_private_base_url => 'true');
+			llm_model => 'mock-1', llm_api_key => 'sk-mock', allow_private_base_url => 'true', llm_max_retries => 0);
 		%conf = (%model, %conf);
 	}
 	@conf = map { "$_ = $conf{$_}" } grep { defined $conf{$_} } sort keys %conf;
