@@ -519,7 +519,7 @@ macro(struct ctl *ctl, int argc, char **argv)
 		.time_awareness = true,
 		.field_in_field = true,
 		.now = ctl->ctx->now };
-	optind = 1;
+	optind = 0; /* the options of tavernctl itself ended at the command: begin anew */
 	while ((opt = getopt_long(argc, argv, "d:v:g:u:c:s:n:z:tjLbl", options, NULL)) != -1)
 		if (set_option(w, opt, optarg) < 0)
 			return 2;

@@ -13,6 +13,7 @@
 static const struct ctl_command *const commands[] = {
 	&ctl_account,
 	&ctl_assemble,
+	&ctl_lore,
 	&ctl_macro,
 	&ctl_migrate,
 };

@@ -20,8 +20,8 @@ static const char *const source_texts[LORE_SOURCE__COUNT] = {
 	[LORE_SCENARIO] = "the scenario", [LORE_CREATOR_NOTES] = "the creator's notes",
 };
 static const char *const roles[] = { [LORE_SYSTEM] = "system", [LORE_USER] = "user", [LORE_ASSISTANT] = "assistant" };
-static const char *const logics[] = { [LORE_AND_ANY] = "needs one of them", [LORE_NOT_ALL] = "must not have all of them",
-	[LORE_NOT_ANY] = "must have none of them", [LORE_AND_ALL] = "needs all of them" };
+static const char *const logics[] = { [LORE_AND_ANY] = "needs one", [LORE_NOT_ALL] = "must not find all",
+	[LORE_NOT_ANY] = "must find none", [LORE_AND_ALL] = "needs all" };
 // clang-format on
 
 const char *
@@ -76,14 +76,17 @@ say_key(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
 	(void)e;
 	sb_addf(s, "key \"%.*s\"", STR_ARG(v->key));
 	say_place(s, v);
-	if (v->secondary.n > 0)
+	if (v->secondary.n > 0 && v->why == LORE_BY_KEY)
 		sb_addf(s, ", with \"%.*s\"", STR_ARG(v->secondary));
 }
 
 static void
 say_no_key(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
 {
-	sb_addf(s, "none of its %zu key%s was found", e->keys.n, e->keys.n == 1 ? "" : "s");
+	if (e->keys.n == 1)
+		sb_adds(s, "its key was not found");
+	else
+		sb_addf(s, "none of its %zu keys was found", e->keys.n);
 	if (e->has_scan_depth)
 		sb_addf(s, " (it looks %d message%s far)", e->scan_depth, e->scan_depth == 1 ? "" : "s");
 	if (v->key_limited)
@@ -94,7 +97,9 @@ static void
 say_logic(struct sb *s, const struct lore_verdict *v, const struct lore_entry *e)
 {
 	say_key(s, v, e);
-	sb_addf(s, ", but its secondary keys say no: it %s", logics[e->logic]);
+	sb_addf(s, ", but of its secondary keys it %s", logics[e->logic]);
+	if (v->secondary.n > 0)
+		sb_addf(s, " (\"%.*s\" decided)", STR_ARG(v->secondary));
 }
 
 static void
