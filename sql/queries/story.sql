@@ -69,7 +69,8 @@ SELECT was.id, 'branch', $2, $4, $5, $6, was.key, was.new_value, $7 FROM was WHE
 
 -- name: page_place
 -- A page with the state and place of its floor. $1 page id
-SELECT p.no, p.kind, p.active, f.no, f.state, f.floor_seq, f.segment_no, b.head_seq, g.shared_upto, p.floor_no, f.id
+SELECT p.no, p.kind, p.active, f.no, f.state, f.floor_seq, f.segment_no, b.head_seq, g.shared_upto, p.floor_no, f.id,
+       b.no, b.id, s.no, s.id
   FROM page p
   JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
   JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
@@ -94,6 +95,31 @@ WITH p AS (
 	UPDATE page SET active = true, updated_at = $2 WHERE account_no = acct() AND no = $1 RETURNING no
 )
 UPDATE message SET active = true FROM p WHERE message.account_no = acct() AND message.page_no = p.no;
+
+-- name: page_vars_switch
+-- Variable writes of a floor's pages count if their page does. $1 floor no
+UPDATE var_change c SET active = p.active FROM page p
+ WHERE p.account_no = acct() AND p.floor_no = $1 AND c.account_no = acct() AND c.page_no = p.no AND c.active <> p.active;
+
+-- name: page_vars_settle
+-- Behind page_vars_switch: each branch variable that pages of the floor wrote has its newest value that counts, or none.
+-- $1 floor no, $2 branch no, $3 segment, $4 scope id, $5 session no, $6 branch id, $7 now
+WITH k AS (
+	SELECT DISTINCT c.key FROM page p JOIN var_change c ON c.account_no = acct() AND c.page_no = p.no AND c.scope = 'branch'
+	 WHERE p.account_no = acct() AND p.floor_no = $1
+), was AS (
+	SELECT k.key, c.id, c.new_value
+	  FROM k LEFT JOIN LATERAL (
+		SELECT c.id, c.new_value FROM var_change c
+		 WHERE c.account_no = acct() AND c.segment_no = $3 AND c.active AND c.scope = 'branch' AND c.key = k.key
+		 ORDER BY c.floor_seq DESC, c.no DESC LIMIT 1) c ON true
+), d AS (
+	DELETE FROM variable v USING was WHERE v.account_no = acct() AND v.scope = 'branch' AND v.scope_no = $2 AND v.key = was.key
+	   AND was.new_value IS NULL
+)
+INSERT INTO variable (id, scope, scope_no, scope_id, session_no, branch_id, key, value, updated_at)
+SELECT was.id, 'branch', $2, $4, $5, $6, was.key, was.new_value, $7 FROM was WHERE was.new_value IS NOT NULL
+    ON CONFLICT ON CONSTRAINT variable_key DO UPDATE SET value = EXCLUDED.value, revision = variable.revision + 1, updated_at = EXCLUDED.updated_at;
 
 -- name: page_update
 -- $1 page no, $2 kind, $3 page number, $4 version, $5 checksum, $6 now; null = unchanged

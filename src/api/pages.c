@@ -167,6 +167,19 @@ page_patch(struct request *r)
 	return rest_tx(r, DB_WRITE, patch_work, &w) < 0 ? -1 : reply_data(r, sb_str(&w.out));
 }
 
+/* What the old page wrote to the branch goes, what the new one wrote comes (decisions 41). */
+static int
+variables_switch(struct ctx *c, const struct rows *at)
+{
+	const char *scope_id = arena_printf(c->a, "branch:%.*s:%.*s", STR_ARG(row_str(at, 14)), STR_ARG(row_str(at, 12)));
+
+	return db_exec(c, STMT_page_vars_switch, P_INT(row_int(at, 3))) < 0 ||
+		db_exec(c, STMT_page_vars_settle, P_INT(row_int(at, 3)), P_INT(row_int(at, 11)), P_INT(row_int(at, 6)), P_C(scope_id),
+		    P_INT(row_int(at, 13)), P_STR(row_str(at, 12)), P_INT(c->now)) < 0
+	    ? -1
+	    : 0;
+}
+
 static int
 activate_work(struct request *r, void *arg)
 {
@@ -178,7 +191,7 @@ activate_work(struct request *r, void *arg)
 	/* Only the last floor of a branch changes, and only while no other branch shows it. */
 	if (row_null(rs, 7) || row_int(rs, 5) != row_int(rs, 7) || row_int(rs, 5) <= row_int(rs, 8))
 		return fail(r->ctx, ERR_CONFLICT, "content_target_locked", "the floor has successors or is shown by another branch: its active page is fixed");
-	if (!row_bool(rs, 2) && activate(r->ctx, row_int(rs, 3), row_str(rs, 1), row_int(rs, 0)) < 0)
+	if (!row_bool(rs, 2) && (activate(r->ctx, row_int(rs, 3), row_str(rs, 1), row_int(rs, 0)) < 0 || variables_switch(r->ctx, rs) < 0))
 		return -1;
 	return page_answer(r, w);
 }

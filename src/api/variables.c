@@ -87,6 +87,7 @@ static const struct field batch_answer[] = {
 /* ---- where a value belongs ---- */
 
 struct place {
+	const char *path;            /* of the item in the body: "" or "/items/3" */
 	struct str scope, scope_id, session_id, branch_id, key; /* session_id and branch_id only of branch scope */
 	int64_t no, session_no, segment_no, page_no;
 	int32_t floor_seq;
@@ -116,6 +117,7 @@ place_read(struct ctx *c, const struct json *item, const char *path, struct plac
 {
 	struct str given = json_get_str(item, "scope_id");
 
+	p->path = path;
 	p->scope = json_get_str(item, "scope");
 	p->key = json_get_str(item, "key");
 	p->scope_id = given;
@@ -168,6 +170,13 @@ place_find(struct ctx *c, struct place *p)
 	return 0;
 }
 
+/* A value that cannot be stored: which one (decisions 51). */
+static int
+no_room(struct ctx *c, const struct place *p, const char *member)
+{
+	return fail_details(c, arena_printf(c->a, "{\"path\":\"%s/%s\"}", p->path, member));
+}
+
 static int
 room_check(struct ctx *c, const struct place *p, struct str value)
 {
@@ -175,10 +184,14 @@ room_check(struct ctx *c, const struct place *p, struct str value)
 
 	if (rows_next(rs) <= 0)
 		return -1;
-	if (row_int(rs, 0) >= LIM_VARIABLES)
-		return fail(c, ERR_INVALID, "too_many_variables", "this scope holds %d variables already; delete some first", LIM_VARIABLES);
-	if (row_int(rs, 1) + (int64_t)value.n > LIM_VARIABLE_BYTES)
-		return fail(c, ERR_INVALID, "variables_too_big", "the values of this scope would pass %u bytes", LIM_VARIABLE_BYTES);
+	if (row_int(rs, 0) >= LIM_VARIABLES) {
+		fail(c, ERR_INVALID, "too_many_variables", "this scope holds %d variables already; delete some first", LIM_VARIABLES);
+		return no_room(c, p, "key");
+	}
+	if (row_int(rs, 1) + (int64_t)value.n > LIM_VARIABLE_BYTES) {
+		fail(c, ERR_INVALID, "variables_too_big", "the values of this scope would pass %u bytes", LIM_VARIABLE_BYTES);
+		return no_room(c, p, "value");
+	}
 	return 0;
 }
 

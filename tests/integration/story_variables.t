@@ -140,6 +140,9 @@ for my $from (map { $_ * 100 } 0 .. 9) {
 $r = put(scope => 'chat', scope_id => $full, key => 'one too many', value => 1);
 is $r->{status}, 400, 'limit: the 1001st is refused';
 is $r->{json}{error}{code}, 'too_many_variables', 'limit: code';
+is $r->{json}{error}{details}{path}, '/key', 'limit: the field';
+is $s->put('/variables/batch', { items => [ map { { scope => 'chat', scope_id => $full, key => $_, value => 1 } } 'v1', 'over' ] })->{json}{error}{details}{path},
+	'/items/1/key', 'limit: the field, in a batch';
 is put(scope => 'chat', scope_id => $full, key => 'v999', value => 'new')->{status}, 200, 'limit: the 1000th can still be written';
 is put(scope => 'branch', session_id => $full, branch_id => 'main', key => 'x', value => 1)->{status}, 201, 'limit: it is per scope';
 
@@ -151,6 +154,7 @@ is put(scope => 'chat', scope_id => $big, key => 'b', value => text($half))->{st
 $r = put(scope => 'chat', scope_id => $big, key => 'c', value => 1);
 is $r->{status}, 400, 'size: a byte more is refused';
 is $r->{json}{error}{code}, 'variables_too_big', 'size: code';
+is $r->{json}{error}{details}{path}, '/value', 'size: the field';
 is put(scope => 'chat', scope_id => $big, key => 'b', value => text($half + 1))->{status}, 400, 'size: nor may a value grow';
 is put(scope => 'chat', scope_id => $big, key => 'b', value => text($half))->{status}, 200, 'size: a value of the same size replaces';
 is put(scope => 'global', scope_id => 'global', key => 'k' x 1024, value => 1)->{status}, 201, 'key of 1024 bytes';
@@ -197,6 +201,22 @@ my ($out) = grep { $_->{page_kind} eq 'output' } @{ $s->get("/pages?floor_id=$la
 $r = $s->get("/pages/$out->{id}/variables/promotions");
 is_deeply [ map { "$_->{key} $_->{to_scope} $_->{source_kind}" } @{ $r->{json}{data}{items} } ], [ 'mood branch macro', 'n branch macro', 'seen global macro' ], 'macros: shown with the page';
 is_deeply $s->get("/pages/$out->{id}/variables/staged")->{json}{data}{items}, [], 'macros: nothing of the page alone';
+
+# Another page of the last floor: what the old one wrote goes, what the new one wrote comes.
+my ($floor_no, $account) = split /\|/, one("SELECT floor_no || '|' || account_no FROM tavern.page WHERE id = :'id'", id => $out->{id});
+$s->sql("WITH p AS (INSERT INTO tavern.page (account_no, id, floor_no, kind, page_seq, created_at, updated_at) VALUES ($account, 'other-page', $floor_no, 'output', 2, 1, 1) RETURNING no) "
+	. "INSERT INTO tavern.var_change (account_no, id, session_no, segment_no, floor_seq, page_no, active, scope, scope_no, key, new_value, source, created_at) "
+	. "SELECT c.account_no, 'other-' || x.key, c.session_no, c.segment_no, c.floor_seq, p.no, false, 'branch', c.scope_no, x.key, x.value, 'macro', 1 FROM p, "
+	. "(SELECT DISTINCT account_no, session_no, segment_no, floor_seq, scope_no FROM tavern.var_change WHERE page_no = (SELECT no FROM tavern.page WHERE id = :'out') AND scope = 'branch') c, "
+	. "(VALUES ('mood', '\"calm\"'), ('new', '\"of the other\"')) x (key, value)", out => $out->{id});
+is $s->patch('/pages/other-page/activate')->{status}, 200, 'pages: the other one is activated';
+$now = nearest("session_id=$m&branch_id=main");
+is_deeply [ @$now{qw(mood n new seen)} ], ['calm', 1, 'of the other', 'yes'], 'pages: its writes count, those of the first do not; global ones stay';
+is $s->patch("/pages/$out->{id}/activate")->{status}, 200, 'pages: and back';
+$now = nearest("session_id=$m&branch_id=main");
+is_deeply [ @$now{qw(mood n new seen)} ], ['glad', 2, undef, 'yes'], 'pages: as it was';
+respond($m);
+like sent(), qr/Before: \[glad\|2\|yes\]\. After: \[glad\|3\]\./, 'pages: the next turn goes on from there';
 
 # Names that cannot be stored: the macro is refused, the turn is not.
 my $long = 'n' x 1025;
