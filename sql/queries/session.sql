@@ -4,10 +4,10 @@
 -- scope: insert
 -- The session with its first segment and the branch main. $1 = columns.
 WITH s AS (
-	INSERT INTO session (id, title, status, prompt_mode, model_provider, model_name, model_params, metadata, preset_id, preset_version_id,
+	INSERT INTO session (id, title, status, prompt_mode, model_provider, model_name, model_params, metadata, settings, preset_choices, preset_id, preset_version_id,
 		worldbook_profile_id, worldbook_version_id, regex_profile_id, regex_profile_version_id, deep_binding, character_id, character_version_id,
 		character_sync_policy, character_doc, character_name, character_greeting, user_id, user_doc, user_name, created_at, updated_at)
-	SELECT x.id, x.title, x.status, x.prompt_mode, x.model_provider, x.model_name, x.model_params, x.metadata, x.preset_id, x.preset_version_id,
+	SELECT x.id, x.title, x.status, x.prompt_mode, x.model_provider, x.model_name, x.model_params, x.metadata, x.settings, x.preset_choices, x.preset_id, x.preset_version_id,
 		x.worldbook_profile_id, x.worldbook_version_id, x.regex_profile_id, x.regex_profile_version_id, x.deep_binding, x.character_id,
 		x.character_version_id, x.character_sync_policy, x.character_doc, x.character_name, x.character_greeting, x.user_id, x.user_doc, x.user_name,
 		x.created_at, x.updated_at
@@ -22,10 +22,10 @@ RETURNING session_no, no, segs[1];
 
 -- name: session_update
 -- $1 id, $2 = changed columns; absent ones stay.
-UPDATE session t SET (title, status, prompt_mode, model_provider, model_name, model_params, metadata, preset_id, preset_version_id,
+UPDATE session t SET (title, status, prompt_mode, model_provider, model_name, model_params, metadata, settings, preset_choices, preset_id, preset_version_id,
 		worldbook_profile_id, worldbook_version_id, regex_profile_id, regex_profile_version_id, deep_binding, character_id, character_version_id,
 		character_sync_policy, character_doc, character_name, character_greeting, user_id, user_doc, user_name, updated_at, revision) =
-	(SELECT x.title, x.status, x.prompt_mode, x.model_provider, x.model_name, x.model_params, x.metadata, x.preset_id, x.preset_version_id,
+	(SELECT x.title, x.status, x.prompt_mode, x.model_provider, x.model_name, x.model_params, x.metadata, x.settings, x.preset_choices, x.preset_id, x.preset_version_id,
 		x.worldbook_profile_id, x.worldbook_version_id, x.regex_profile_id, x.regex_profile_version_id, x.deep_binding, x.character_id,
 		x.character_version_id, x.character_sync_policy, x.character_doc, x.character_name, x.character_greeting, x.user_id, x.user_doc, x.user_name,
 		x.updated_at, t.revision + 1
@@ -95,3 +95,8 @@ UPDATE session SET policy = $2, updated_at = $3, revision = revision + 1 WHERE a
 
 -- name: branch_policy_set
 UPDATE branch SET policy = $2, updated_at = $3 WHERE account_no = acct() AND no = $1;
+
+-- name: account_settings
+-- scope: system
+-- Of the account that was entered; the table itself belongs to nobody.
+SELECT a.settings FROM account a WHERE a.no = acct();

@@ -5,6 +5,7 @@
 #include "api/app.h"
 #include "api/rest.h"
 #include "api/tables.h"
+#include "api/wire.h"
 #include "auth/account.h"
 #include "base/id.h"
 
@@ -18,6 +19,7 @@ static const struct field account_fields[] = {
 	{ "role", FT_ENUM, .choices = roles },
 	{ "status", FT_ENUM, .choices = statuses },
 	{ "is_default", FT_BOOL, FF_READONLY, .expr = "t.is_default" },
+	{ "settings", FT_ANY, .doc = "of all sessions that say nothing else" },
 	{ "created_at", FT_TIME, FF_READONLY },
 	{ "updated_at", FT_TIME, FF_READONLY },
 	FIELD_END
@@ -41,12 +43,14 @@ static const struct field create_body[] = {
 	{ "id", FT_STRING, .min = 1, .max = 120, .check = id_is_plain, .doc = "chosen by the caller; letters, digits and _ - . @" },
 	{ "name", FT_STRING, FF_REQUIRED, .min = 1, .max = 120 },
 	{ "role", FT_ENUM, .choices = roles, .dflt = "\"user\"" },
+	{ "settings", FT_OBJECT, .fields = wire_account_settings, .dflt = "{}" },
 	FIELD_END
 };
 static const struct field patch_body[] = {
 	{ "name", FT_STRING, .min = 1, .max = 120 },
 	{ "role", FT_ENUM, .choices = roles },
 	{ "status", FT_ENUM, .choices = statuses },
+	{ "settings", FT_OBJECT, .fields = wire_account_settings, .doc = "instead of what was set before" },
 	FIELD_END
 };
 /* clang-format on */

@@ -6,6 +6,7 @@
 #include "api/rest.h"
 #include "api/sessions.h"
 #include "api/tables.h"
+#include "api/wire.h"
 #include "base/id.h"
 #include "base/limits.h"
 #include "store/asset.h"
@@ -55,6 +56,8 @@ static const struct field session_fields[] = {
 	{ "model_params", FT_ANY, FF_NULLABLE },
 	{ "prompt_mode", FT_ENUM, .choices = modes },
 	{ "metadata", FT_ANY, FF_NULLABLE },
+	{ "settings", FT_ANY, FF_NOLIST | FF_OPTIONAL, .doc = "over the account's" },
+	{ "preset_choices", FT_ANY, FF_NULLABLE | FF_NOLIST | FF_OPTIONAL },
 	{ "created_at", FT_TIME, FF_READONLY },
 	{ "updated_at", FT_TIME, FF_READONLY },
 	FIELD_END
@@ -82,6 +85,8 @@ static const struct field session_body[] = {
 	{ "model_params", FT_ANY },
 	{ "prompt_mode", FT_ENUM, .choices = modes },
 	{ "metadata", FT_ANY },
+	{ "settings", FT_OBJECT, .fields = wire_session_settings, .doc = "over the account's; instead of what was set before" },
+	{ "preset_choices", FT_OBJECT, FF_NULLABLE, .doc = "options of the bound preset's choice blocks, by variable name" },
 	{ "project_id", FT_STRING, .min = 1, .doc = "accepted and not stored: projects are not part of this server" },
 	FIELD_END
 };
@@ -104,7 +109,7 @@ static const struct resource res_session = {
 /* ---- from a body to columns ---- */
 
 /* Members that are columns of the same name. */
-static const char *const plain[] = { "title", "status", "prompt_mode", "model_provider", "model_name", "model_params", "metadata", "deep_binding",
+static const char *const plain[] = { "title", "status", "prompt_mode", "model_provider", "model_name", "model_params", "metadata", "settings", "preset_choices", "deep_binding",
 	"preset_id", "preset_version_id", "worldbook_profile_id", "worldbook_version_id", "regex_profile_id", "regex_profile_version_id" };
 
 /* Assets that a session names and reads anew each turn: they must exist when they are bound. */
@@ -213,6 +218,52 @@ freeze(struct ctx *c, const struct frozen *f, struct session_work *w, const stru
 	return 0;
 }
 
+/* The preset that the session has after this request, compiled; NULL = none. */
+static int
+preset_of(struct ctx *c, const struct session_work *w, struct prompt_preset **out)
+{
+	struct str id = json_get_str(w->in, "preset_id"), pin = json_get_str(w->in, "preset_version_id");
+	struct json_error err;
+	struct rows *rs;
+	int rc;
+
+	*out = NULL;
+	if (!json_has(w->in, "preset_id")) { /* as it is bound */
+		rs = db_query(c, STMT_runtime_session, P_STR(w->id), P_C("main"));
+		rc = rows_next(rs);
+		if (rc <= 0)
+			return rc;
+		id = row_str(rs, 4);
+		pin = json_has(w->in, "preset_version_id") ? pin : row_str(rs, 5);
+	}
+	rs = id.p ? db_query(c, STMT_asset_resolve, P_C("preset"), P_STR(id), P_STR(pin)) : NULL;
+	rc = rs ? rows_next(rs) : 0;
+	if (rc <= 0)
+		return rc;
+	rs = db_query(c, STMT_asset_version_doc, P_INT(row_int(rs, 4)));
+	rc = rows_next(rs);
+	if (rc > 0)
+		*out = prompt_preset_compile(c->a,
+		    json_read(c->a, asset_join(c->a, ASSET_PRESET, row_str(rs, 0), row_str(rs, 1)), LIM_JSON_DEPTH, &err));
+	return rc;
+}
+
+static int
+choices_check(struct ctx *c, const struct session_work *w)
+{
+	const struct json *choices = json_get(w->in, "preset_choices");
+	struct prompt_preset *preset;
+	const char *fault;
+	struct str name;
+
+	if (choices == NULL)
+		return 0;
+	if (preset_of(c, w, &preset) < 0)
+		return -1;
+	fault = prompt_choices_fault(preset, choices, &name);
+	return fault ? fail_field(c, arena_printf(c->a, "/preset_choices/%.*s", STR_ARG(name)), "invalid", "%s", fault) : 0;
+}
+
 static int
 session_columns(struct ctx *c, struct session_work *w)
 {
@@ -220,7 +271,7 @@ session_columns(struct ctx *c, struct session_work *w)
 	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
 		if (json_has(w->in, plain[i]))
 			json_set(w->cols, plain[i], json_get(w->in, plain[i]));
-	if (bound_check(c, w->in) < 0 || freeze(c, &frozen_character, w, &w->card) < 0 || freeze(c, &frozen_user, w, &w->user) < 0)
+	if (bound_check(c, w->in) < 0 || choices_check(c, w) < 0 || freeze(c, &frozen_character, w, &w->card) < 0 || freeze(c, &frozen_user, w, &w->user) < 0)
 		return -1;
 	if (json_get(w->in, "character_sync_policy"))
 		json_set(w->cols, "character_sync_policy", json_get(w->in, "character_sync_policy"));
@@ -252,6 +303,8 @@ session_create_tx(struct request *r, void *arg)
 		json_set_bool(w->cols, "deep_binding", false);
 	if (!json_has(w->cols, "metadata"))
 		json_set_object(w->cols, "metadata");
+	if (!json_has(w->cols, "settings"))
+		json_set_object(w->cols, "settings");
 	if (w->card && !json_has(w->cols, "character_sync_policy"))
 		json_set_c(w->cols, "character_sync_policy", "pin");
 	rs = db_query(c, STMT_session_insert, P_STR(json_text(c->a, w->cols)));
@@ -264,6 +317,7 @@ session_create_tx(struct request *r, void *arg)
 		g.card = w->card;
 		g.user = w->user;
 		g.user_name = json_get_str(w->cols, "user_name");
+		g.settings = json_get(w->cols, "settings");
 		prompt_mode_parse(json_get_str(w->cols, "prompt_mode"), &g.mode);
 		if (greeting_write(app_of(r)->turns, c, &g) < 0)
 			return -1;

@@ -26,6 +26,9 @@ extern const struct field wire_prompt_message, wire_memory[], wire_snapshot[], w
 extern const struct field wire_macro_trace[], wire_normalization[], wire_source_trace[], wire_visibility_trace[];
 extern const struct field wire_trim_reason, wire_excluded_source;
 
+/* Settings of accounts and sessions (wire_settings.c). */
+extern const struct field wire_account_settings[], wire_session_settings[];
+
 /* The prompt runtime (wire_prompt_runtime.c). */
 extern const struct field wire_policy_body[], wire_policy_answer[], wire_mode_body[], wire_mode_answer[], wire_assets_answer[];
 extern const struct field wire_runtime_answer[], wire_runtime_query[], wire_capabilities_answer[];

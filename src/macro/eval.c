@@ -500,6 +500,15 @@ run_row(struct ev *ev, const struct node *n, struct str *out)
 	return st;
 }
 
+/* What a bare name stands for that no macro has: where no dialect is chosen, a preset's choices as in Marinara's. */
+static bool
+bare_value(struct ev *ev, const struct name *name, struct str *out)
+{
+	if (ev->t->dialect == MACRO_MARINARA)
+		return mar_variable(ev, name->s, out);
+	return (ev->t->dialect == MACRO_AUTO && eval_preset(ev, name->s, out)) || eval_ordinary(ev, name, out);
+}
+
 static enum nv
 run_name(struct ev *ev, const struct node *n, struct str *out)
 {
@@ -507,8 +516,7 @@ run_name(struct ev *ev, const struct node *n, struct str *out)
 	struct str small[ARGV_SMALL], *argv = small;
 	enum nv st;
 
-	if (!(n->flags & NF_WORDS) && (ev->t->dialect == MACRO_MARINARA ? mar_variable(ev, name->s, out)
-									: eval_ordinary(ev, name, out)))
+	if (!(n->flags & NF_WORDS) && bare_value(ev, name, out))
 		return plain_value(ev, n, *out, out);
 	if (n->argc > ARGV_SMALL)
 		argv = arena_array(ev->r->a, struct str, n->argc);

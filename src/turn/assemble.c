@@ -12,11 +12,26 @@
 /* ---- settings: the session's own, else the account's ---- */
 
 static const struct json *
+either(const struct json *session, const struct json *account, const char *key)
+{
+	const struct json *v = json_get(session, key);
+
+	return v ? v : json_get(account, key);
+}
+
+static const struct json *
 setting(const struct turn *t, const char *key)
 {
-	const struct json *v = json_get(t->s.settings, key);
+	return either(t->s.settings, t->s.account_settings, key);
+}
 
-	return v ? v : json_get(t->s.account_settings, key);
+void
+turn_clock_settle(struct arena *a, struct prompt_input *in, const struct json *session, const struct json *account)
+{
+	struct str zone = json_str(either(session, account, "timezone"));
+
+	in->zone = zone.p ? tm_zone_load(a, zone) : NULL;
+	in->time_awareness = json_bool(either(session, account, "time_awareness"), true);
 }
 
 static enum message_macros
@@ -113,7 +128,6 @@ turn_input_settle(struct turn *t)
 {
 	struct prompt_input *in = &t->in;
 	const struct json *body = t->q.body;
-	struct str zone = json_str(setting(t, "timezone"));
 
 	in->mode = t->s.mode;
 	in->type = PROMPT_NORMAL;
@@ -138,8 +152,7 @@ turn_input_settle(struct turn *t)
 	in->count_arg = t;
 	in->tokens_reserved = 3;
 	in->now = t->c->now;
-	in->zone = zone.p ? tm_zone_load(t->c->a, zone) : NULL;
-	in->time_awareness = json_bool(setting(t, "time_awareness"), true);
+	turn_clock_settle(t->c->a, in, t->s.settings, t->s.account_settings);
 	in->seed = seed_new();
 	in->phase = t->dry ? MACRO_DRY_RUN : MACRO_ASSEMBLE;
 	in->trace = t->dry || t->layout || turn_debug(t, "include_runtime_trace");

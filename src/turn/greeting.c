@@ -1,22 +1,39 @@
 #include "turn/greeting.h"
 
+#include "base/limits.h"
 #include "base/rng.h"
 #include "turn/turn_private.h"
+
+static int
+account_settings(struct ctx *c, const struct json **out)
+{
+	struct rows *rs = db_query0(c, STMT_account_settings);
+	struct json_error err;
+	int rc = rows_next(rs);
+
+	if (rc > 0)
+		*out = json_read(c->a, row_str(rs, 0), LIM_JSON_DEPTH, &err);
+	return rc;
+}
 
 int
 greeting_write(struct turns *p, struct ctx *c, const struct greeting *g)
 {
 	const struct prompt_card *card = prompt_card_compile(c->a, g->card);
 	const struct macro_result *macros = NULL;
+	const struct json *account = NULL;
 	struct macro_layers *none = arena_new(c->a, struct macro_layers);
 	struct token_choice tokens = token_for_model(str_c(p->conf.model));
 	struct prompt_input in = { .mode = g->mode, .cards = &card, .ncards = 1, .user_name = g->user_name, .session_id = g->session_id,
-		.now = c->now, .time_awareness = true, .phase = MACRO_ASSEMBLE, .vars = macro_vars_layers(none) };
+		.now = c->now, .phase = MACRO_ASSEMBLE, .vars = macro_vars_layers(none) };
 	struct id floor = id_new(c->now), page = id_new(c->now), message = id_new(c->now);
 	struct rows *rs;
 	struct str text;
 
 	in.persona = g->user ? prompt_persona_compile(c->a, g->user) : NULL;
+	if (account_settings(c, &account) < 0)
+		return -1;
+	turn_clock_settle(c->a, &in, g->settings, account);
 	rng_system(&in.seed, sizeof(in.seed));
 	text = prompt_greeting(c->a, &in, 0, g->choice, &macros);
 	if (text.n == 0)

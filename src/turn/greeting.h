@@ -13,6 +13,7 @@ struct greeting {
 	enum prompt_mode mode;
 	const struct json *card, *user; /* frozen snapshots; user NULL = none */
 	struct str user_name;
+	const struct json *settings;    /* the session's; the account's are asked for where it says nothing */
 	int64_t choice;                 /* 0 = first_mes, n = alternate n */
 };
 

@@ -222,6 +222,8 @@ turn_preview(struct turns *p, struct ctx *c, const struct turn_request *q, const
 	turn_input_settle(t);
 	t->in.phase = MACRO_PREVIEW;
 	t->in.input = json_get_str(q->body, "input");
+	if (json_get(q->body, "preset_choices"))
+		t->in.preset_choices = json_get(q->body, "preset_choices");
 	d = t->s.mode == PROMPT_REARRANGE ? MACRO_TOMORIBOT : MACRO_AUTO;
 	macro_dialect_parse(what->dialect, &d);
 	prompt_preview(c->a, &t->in, what->text, d, &v);

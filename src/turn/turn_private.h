@@ -126,6 +126,8 @@ int turn_gather(struct ctx *c, void *turn);
 int turn_scope(struct turn *t);
 /* assemble.c */
 int turn_assemble(struct turn *t);
+/* Zone and awareness of time: the session's, else the account's (decisions 46). */
+void turn_clock_settle(struct arena *a, struct prompt_input *in, const struct json *session, const struct json *account);
 void turn_model_choose(struct turn *t);                               /* the model, and with it the token counter */
 void turn_input_settle(struct turn *t);                               /* everything of the assembly's input */
 bool turn_debug(const struct turn *t, const char *what);              /* debug_options of the request */

@@ -52,6 +52,7 @@ my %body = (
 	'PUT /worldbooks/{worldbook_id}/entries/batch/reorder' => { items => [ { id => '0', order => 1 } ] },
 	'PATCH /worldbooks/{worldbook_id}/entries/batch/update' => { ids => ['0'], fields => { content => 'x' } },
 	'PATCH /worldbooks/{worldbook_id}/entries/{id}' => { content => 'x' },
+	'PATCH /presets/{id}/nodes' => { nodes => [ { identifier => 'main', enabled => JSON::PP::true } ] }, 'POST /worldbooks/{id}/simulate' => { text => 'x' },
 	'PATCH /sessions/{id}/prompt-runtime/mode' => { prompt_mode => 'native' }, 'POST /sessions/{id}/prompt-runtime/preview' => { text => 'x' },
 	'POST /sessions/{id}/prompt-runtime/inspect' => { message => 'x' },
 );

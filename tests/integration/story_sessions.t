@@ -25,8 +25,8 @@ sub floors { my ($id) = @_; return @{ $s->get("/sessions/$id/timeline")->{json}{
 
 my $bare = make();
 is_deeply { map { $_ => $bare->{$_} } grep { !/^(?:id|created_at|updated_at)$/ } keys %$bare }, {
-	title => undef, status => 'active', character_binding => undef, user_binding => undef, deep_binding => $no, prompt_mode => 'compat_strict', metadata => {},
-	map { $_ => undef } qw(preset_id preset_version_id regex_profile_id regex_profile_version_id worldbook_profile_id worldbook_version_id model_provider model_name model_params),
+	title => undef, status => 'active', character_binding => undef, user_binding => undef, deep_binding => $no, prompt_mode => 'compat_strict', metadata => {}, settings => {},
+	map { $_ => undef } qw(preset_id preset_version_id regex_profile_id regex_profile_version_id worldbook_profile_id worldbook_version_id model_provider model_name model_params preset_choices),
 }, 'a bare session has its defaults';
 like $bare->{id}, qr/^[A-Za-z0-9_-]{21}$/, 'its id';
 is $bare->{created_at}, $bare->{updated_at}, 'its times';
