@@ -67,7 +67,23 @@ sub load { # [{method, path, body}], connections -> {rps, …}, ms CPU each
 	return ($r, (cpu() - $before) / ($r->{ok} || 1) * 1000);
 }
 
+# The machine: CPU of pgbench and its backend for a transaction of four round trips (BEGIN, enter, a session, COMMIT). The bounds below
+# were set where it took 58 us; on a slower or busier machine every figure grows with it.
+sub machine {
+	my $id = $s->sql('SELECT id FROM tavern.session LIMIT 1');
+	open my $f, '>', "$tmp/machine.sql" or die $!;
+	print $f "BEGIN;\nSELECT a.no, set_config('tavern.account_no', a.no::text, true) FROM tavern.account a WHERE a.id = 'default-admin';\n",
+		"SELECT s.no, s.status, s.prompt_mode FROM tavern.session s WHERE s.account_no = tavern.acct() AND s.id = '$id' AND s.deleted_at IS NULL;\nCOMMIT;\n";
+	close $f;
+	my $before = cpu() + (times)[2] + (times)[3];
+	my $out = qx(@{[$s->_pg_bin]}/pgbench -h $s->{pg_socket} -U tavern_app -n -M prepared -c 1 -T 2 -f $tmp/machine.sql $s->{database} 2>&1);
+	my ($n) = $out =~ /actually processed: (\d+)/ or die "pgbench: $out";
+	return (cpu() + (times)[2] + (times)[3] - $before) / $n * 1e6;
+}
+
 # ---- data ----
+
+figure('idle, fresh: master + workers, PSS', pss($s->{pid}{tavernd}) / 1024, 'MB', '<= 15') if part('idle');
 
 print "# seeding\n";
 my $t0 = time;
@@ -77,7 +93,8 @@ for (1 .. 200) { my $r = $s->post("/sessions/$long/respond", { message => "Turn 
 $s->sql('VACUUM ANALYZE');
 printf "# seeded in %.0f s\n", time - $t0;
 
-figure('idle: master + workers, PSS', pss($s->{pid}{tavernd}) / 1024, 'MB', '<= 15') if part('idle');
+figure('after 1,200 requests: master + workers, PSS', pss($s->{pid}{tavernd}) / 1024, 'MB') if part('idle');
+figure('machine: a transaction of four round trips', median(map { machine() } 1 .. 3), 'us', '(58 where the bounds were set)');
 
 if (part('health')) {
 	wrk('/health', 16, 1);
