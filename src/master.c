@@ -449,7 +449,8 @@ run(struct master *m)
 	}
 	if (notify_watchdog_ms() > 0)
 		watchdog(m);
-	app_prepare();
+	if (app_prepare() < 0)
+		return 1;
 	log_info("master.started", "pid=%d workers=%d", (int)getpid(), m->n_slots);
 	for (int i = 0; i < m->n_slots; i++)
 		slot_spawn(&m->slots[i]);

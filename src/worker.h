@@ -30,8 +30,8 @@ struct worker {
 /* The whole life of a worker process after the fork; its exit status. */
 int worker_main(struct worker *w);
 
-/* The application, in the master before the first fork: tables that all workers share. No threads, no descriptors. */
-void app_prepare(void);
+/* The application, in the master before the first fork: tables that all workers share. No threads, no descriptors. -1 = logged why. */
+int app_prepare(void);
 /* The application in a worker. All on the loop thread. */
 int app_start(struct worker *w); /* sets w->server; -1 = cannot serve, and has logged why */
 void app_cancel(

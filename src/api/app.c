@@ -11,6 +11,7 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <malloc.h>
 
 /* The application's part of a worker's life (worker.h). */
 
@@ -177,17 +178,35 @@ refused(struct app *app)
 	return -1;
 }
 
-void
+/* What all workers share, made before the first fork. */
+static struct {
+	struct arena *a;
+	struct router *router;
+	struct str openapi;
+} prepared;
+
+int
 app_prepare(void)
 {
+	struct arena *scratch = arena_create("openapi", 0);
+	const char *why = NULL;
+
+	prepared.a = arena_create("prepared", 0);
+	prepared.router = router_create(prepared.a, tables_complete(prepared.a), api_tables_n, &why);
+	if (prepared.router)
+		prepared.openapi = arena_str(prepared.a, openapi_document(scratch, prepared.router, PACKAGE_VERSION));
+	else
+		log_error("routes.refused", "reason=\"%s\"", why);
+	arena_destroy(&scratch);
 	token_warm();
+	malloc_trim(0); /* the document's nodes were many times its text */
+	return prepared.router ? 0 : -1;
 }
 
 int
 app_start(struct worker *w)
 {
 	struct app *app = arena_new(w->arena, struct app);
-	const char *why = NULL;
 	struct server_app hooks = { .state = app, .authenticate = app_authenticate, .enter = app_enter };
 
 	w->app = app;
@@ -195,12 +214,8 @@ app_start(struct worker *w)
 	app->set = w->settings;
 	app->loop = w->loop;
 	app->worker = w->name;
-	app->router = router_create(w->arena, tables_complete(w->arena), api_tables_n, &why);
-	if (app->router == NULL) {
-		log_error("routes.refused", "reason=\"%s\"", why);
-		return -1;
-	}
-	app->openapi = openapi_document(w->arena, app->router, PACKAGE_VERSION);
+	app->router = prepared.router;
+	app->openapi = prepared.openapi;
 	app->db = pool(app, DB_APP);
 	app->db_sys = pool(app, DB_SYS);
 	if (!startup_check(app))

@@ -78,7 +78,7 @@ bpe_build(struct arena *a, const uint8_t *file, size_t size)
 		b->n++;
 	for (b->shift = 63; ((size_t)1 << (64 - b->shift)) < b->n + b->n / 4;) /* three quarters full */
 		b->shift--;
-	b->at = arena_array(a, uint32_t, b->n);
+	b->marks = arena_array(a, uint32_t, b->n / BPE_STEP + 1);
 	b->two = arena_array(a, uint32_t, 65536);
 	b->three = arena_array(a, uint32_t, 65536);
 	b->slots = arena_array(a, struct bpe_slot, (size_t)1 << (64 - b->shift));
@@ -91,7 +91,8 @@ bpe_build(struct arena *a, const uint8_t *file, size_t size)
 		const uint8_t *p = file + at + 1;
 		size_t len = file[at];
 
-		b->at[id] = (uint32_t)at + 1;
+		if (id % BPE_STEP == 0)
+			b->marks[id / BPE_STEP] = (uint32_t)at;
 		if (len == 1)
 			b->one[p[0]] = id;
 		else if (len == 2)
@@ -102,6 +103,16 @@ bpe_build(struct arena *a, const uint8_t *file, size_t size)
 			slot_put(b, id, (uint32_t)at + 1, len);
 	}
 	return b;
+}
+
+struct str
+bpe_bytes(const struct bpe *b, uint32_t id)
+{
+	const uint8_t *p = b->file + b->marks[id / BPE_STEP];
+
+	for (uint32_t i = id % BPE_STEP; i > 0; i--)
+		p += 1 + *p;
+	return (struct str){ (const char *)p + 1, *p };
 }
 
 uint32_t

@@ -11,6 +11,7 @@
 #define BPE_MAYBE_BITS 21
 #define BPE_CACHE_BITS 14 /* pieces whose count is remembered: 16,384 */
 #define BPE_CACHE_PIECE 1024
+#define BPE_STEP 64 /* tokens between two marks */
 
 struct bpe_slot {
 	uint64_t head; /* first eight bytes, zero-padded */
@@ -21,7 +22,7 @@ struct bpe_slot {
 struct bpe {
 	const uint8_t *file; /* length byte, bytes; in rank order */
 	uint32_t n;
-	uint32_t *at; /* offset of each token's bytes */
+	uint32_t *marks; /* where each BPE_STEP-th token stands in the file: an id leads to its bytes by a short walk */
 	uint32_t one[256];
 	uint32_t *two;   /* by the two bytes */
 	uint32_t *three; /* by the 16 free bits of a three-byte UTF-8 sequence */
@@ -34,6 +35,9 @@ struct bpe {
 
 /* Builds the tables over a ranks file of `size` bytes that stays where it is. */
 struct bpe *bpe_build(struct arena *a, const uint8_t *file, size_t size);
+
+/* The bytes of token id < n; they belong to the ranks file. */
+struct str bpe_bytes(const struct bpe *b, uint32_t id);
 
 /* Rank (= id) of these bytes; `room` ≥ len bytes may be read. BPE_NONE if they are no token. */
 uint32_t bpe_rank(const struct bpe *b, const uint8_t *p, size_t len, size_t room);

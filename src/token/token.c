@@ -8,6 +8,8 @@
 #include "split.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* The ranks files, unpacked at build time from data/ (scripts/token-data.mjs), inside the program. */
 /* clang-format off */
@@ -64,11 +66,24 @@ table(enum token_encoding e)
 	return tables[e];
 }
 
+/* Building has read all of a ranks file, counting needs little of it: its pages come back when they are looked at. */
+static void
+ranks_forget(const struct encoding *k)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)k->ranks + page - 1) & ~(page - 1), to = (uintptr_t)k->ranks_end & ~(page - 1);
+
+	if (from < to)
+		madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 void
 token_warm(void)
 {
-	for (enum token_encoding e = 0; e < TOKEN__COUNT; e++)
+	for (enum token_encoding e = 0; e < TOKEN__COUNT; e++) {
 		table(e);
+		ranks_forget(&encodings[e]);
+	}
 }
 
 const char *
@@ -130,7 +145,5 @@ token_bytes(enum token_encoding e, uint32_t id)
 {
 	const struct bpe *b = table(e);
 
-	if (id >= b->n)
-		return STR_NULL;
-	return (struct str){ (const char *)b->file + b->at[id], b->file[b->at[id] - 1] };
+	return id < b->n ? bpe_bytes(b, id) : STR_NULL;
 }

@@ -355,9 +355,10 @@ static const struct route rows[] = {
 	{ .path = NULL },
 };
 
-void
+int
 app_prepare(void)
 {
+	return 0;
 }
 
 int
