@@ -149,6 +149,7 @@ struct prompt_input {
 	bool lore_case, lore_words;           /* case-sensitive, whole words, for entries that leave it open; with `lore` it is in there */
 	struct lore_timers lore_timers;
 	const struct regex_set *scripts;      /* joined global, preset, card sets; NULL = none */
+	struct regex_memo *regex_memo;        /* of the process: what scripts made of texts before; NULL = nothing is kept */
 
 	/* The story, oldest first, the new user message last (type normal); hidden ones left out. `history_cut` says that
 	 * older messages exist that were not loaded because they cannot fit. chat_length: all messages of the branch. */

@@ -2,7 +2,7 @@ noinst_LIBRARIES += libregex.a
 libregex_a_SOURCES = \
 	src/regex/js.h src/regex/js_escape.c src/regex/js_need.c src/regex/js_parse.c src/regex/js_parse.h \
 	src/regex/js_property.c src/regex/js_set.c src/regex/js_write.c \
-	src/regex/cache.c src/regex/cache.h src/regex/regex.c src/regex/regex.h \
+	src/regex/cache.c src/regex/cache.h src/regex/memo.c src/regex/memo.h src/regex/regex.c src/regex/regex.h \
 	src/regex/replace.c src/regex/replace.h src/regex/script.c src/regex/script.h \
 	src/regex/script_file.c src/regex/script_file.h
 REGEX_LIBS = libregex.a $(PCRE2_LIBS) $(BASE_LIBS)

@@ -6,6 +6,7 @@
 
 #include "base/sb.h"
 #include "regex/cache.h"
+#include "regex/memo.h"
 #include "regex/replace.h"
 
 #include <ctype.h>
@@ -15,6 +16,8 @@ struct compiled {
 	const struct regex *re; /* NULL: macros in `find`, or `fault` */
 	const char *fault;
 	struct replace replace;
+	bool inert; /* no macro of the author's: the result depends on the text alone */
+	struct regex_memo_key print;
 };
 
 struct regex_set {
@@ -132,6 +135,34 @@ script_copy(struct arena *a, const struct regex_script *s)
 	return out;
 }
 
+/* Neither macros nor what stands for some (decisions 27), nor the line that begins a group block (14). */
+static bool
+is_inert(struct str s)
+{
+	static const char *const marks[] = { "{{", "<USER>", "<BOT>", "<CHAR", "<GROUP>", "[\n", "[\r" };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (str_find(s, str_c(marks[i]), 0) != STR_NPOS)
+			return false;
+	return true;
+}
+
+/* Everything of a script that its result depends on, and nothing that another one could share by its length. */
+static struct regex_memo_key
+script_print(struct arena *a, const struct regex_script *s)
+{
+	struct sb all = sb_new(a);
+
+	sb_addf(&all, "%zu:%zu:%zu:%d:", s->find.n, s->replace.n, s->ntrim, (int)s->substitute);
+	sb_add(&all, s->find);
+	sb_add(&all, s->replace);
+	for (size_t i = 0; i < s->ntrim; i++) {
+		sb_addf(&all, "%zu:", s->trim[i].n);
+		sb_add(&all, s->trim[i]);
+	}
+	return regex_memo_print(sb_str(&all));
+}
+
 static const struct compiled *
 script_compile(struct arena *a, const struct regex_script *s, size_t *bytes)
 {
@@ -143,6 +174,10 @@ script_compile(struct arena *a, const struct regex_script *s, size_t *bytes)
 
 	c->src = script_copy(a, s);
 	replace_compile(a, s->replace, &c->replace);
+	c->print = script_print(a, s);
+	c->inert = s->substitute == REGEX_SUBST_NONE && !c->replace.nested && is_inert(s->replace);
+	for (size_t i = 0; i < s->ntrim; i++)
+		c->inert = c->inert && is_inert(s->trim[i]);
 	if (c->src.find.n == 0) {
 		c->fault = "no find string";
 	} else if (s->substitute == REGEX_SUBST_NONE) {
@@ -367,23 +402,56 @@ run_script(struct apply *ap, const struct compiled *c)
 	return regex_may_match(re, &ap->print) ? replace_all(ap, c, re) : REGEX_NO_MATCH;
 }
 
+/* True if the result depends on nothing but the text and the scripts that look at it: *key names both. */
+static bool
+memo_key(const struct regex_set *set, struct str text, const struct regex_call *call, struct regex_memo_key *key)
+{
+	if (call->memo == NULL || text.n == 0)
+		return false;
+	*key = regex_memo_print(text);
+	key->v[0] += call->own != NULL;
+	for (size_t i = 0; i < set->n; i++) {
+		if (eligible(set->v[i], call) != REGEX_RAN)
+			continue;
+		if (!set->v[i]->inert)
+			return false;
+		regex_memo_mix(key, &set->v[i]->print);
+	}
+	return true;
+}
+
+/* Runs every script; false if one was stopped by a limit, so that another time may give something else. */
+static bool
+run_all(struct apply *ap, const struct regex_set *set, struct regex_trace *trace)
+{
+	bool whole = true;
+
+	for (size_t i = 0; i < set->n; i++) {
+		enum regex_verdict v = run_script(ap, set->v[i]);
+		bool stopped = v == REGEX_BREACH || v == REGEX_OVERSIZE;
+
+		whole = whole && !stopped;
+		if (trace != NULL && (stopped || v == REGEX_RAN || v == REGEX_INVALID || trace->all))
+			vec_push(ap->a, &trace->items,
+			    ((struct regex_trace_item){ i, v, v == REGEX_RAN ? ap->matches : 0, ap->detail }));
+	}
+	return whole;
+}
+
 struct str
 regex_apply(struct arena *a, const struct regex_set *set, struct str text, const struct regex_call *call,
     struct regex_trace *trace)
 {
 	struct apply ap = { .a = a, .call = call, .text = text };
+	struct regex_memo_key key;
+	bool keep = trace == NULL && memo_key(set, text, call, &key);
 
+	if (keep && regex_memo_get(call->memo, &key, a, &text, call->own))
+		return text;
 	if (call->own != NULL && text.n > 0)
 		vec_push(a, &ap.own.part, ((struct regex_span){ 0, text.n }));
-	for (size_t i = 0; i < set->n; i++) {
-		enum regex_verdict v = run_script(&ap, set->v[i]);
-		bool notable =
-		    v == REGEX_RAN || v == REGEX_INVALID || v == REGEX_BREACH || v == REGEX_OVERSIZE;
-
-		if (trace != NULL && (notable || trace->all))
-			vec_push(a, &trace->items,
-			    ((struct regex_trace_item){ i, v, v == REGEX_RAN ? ap.matches : 0, ap.detail }));
-	}
+	if (run_all(&ap, set, trace) && keep)
+		regex_memo_put(call->memo, &key, ap.text.p == text.p ? STR_NULL : ap.text, call->own != NULL ? &ap.own : NULL);
 	if (call->own != NULL)
 		*call->own = ap.own;
 	return ap.text;

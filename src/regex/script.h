@@ -51,6 +51,7 @@ struct regex_script {
 };
 
 struct regex_set;
+struct regex_memo; /* memo.h */
 
 /* Compiles scripts in running order. Never fails: a script that cannot run is kept with its reason. */
 struct regex_set *regex_set_compile(struct arena *a, const struct regex_script *v, size_t n);
@@ -111,6 +112,8 @@ struct regex_call {
 	 * order: the rest was put in by scripts, and macros in it are never expanded (decisions 52).
 	 */
 	struct regex_own *own;
+	/* What was made of texts before, shared by threads; NULL = nothing is kept. Not looked at with a trace. */
+	struct regex_memo *memo;
 };
 
 struct regex_own {

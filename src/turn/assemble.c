@@ -134,6 +134,7 @@ turn_input_settle(struct turn *t)
 	prompt_type_parse(json_get_str(body, "prompt_intent"), &in->type);
 	in->user_name = t->s.user_name;
 	in->lore_settings = lore_settings_defaults();
+	in->regex_memo = t->p->regex_memo;
 	in->model = str_c(t->llm.model);
 	in->session_id = t->q.session_id;
 	in->policy = t->policy.policy;

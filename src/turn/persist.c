@@ -6,6 +6,8 @@
  */
 #include "turn/turn_private.h"
 
+#include "regex/memo.h"
+
 #include "base/log.h"
 #include "base/utf8.h"
 
@@ -158,6 +160,7 @@ turns_create(struct arena *a, const struct turns_conf *conf)
 
 	p->conf = *conf;
 	p->cache = asset_cache_create(a, conf->cache_bytes);
+	p->regex_memo = regex_memo_create(a, conf->cache_bytes / 4);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
 	return p;

@@ -17,6 +17,7 @@
 struct turns {
 	struct turns_conf conf;
 	struct asset_cache *cache;
+	struct regex_memo *regex_memo;
 	pthread_mutex_t lock;         /* of the list and of the persister's state */
 	pthread_cond_t wake;
 	struct turn *live;

@@ -1,6 +1,7 @@
 /* regex_script: what the vectors do not show: order of sources, traces, own parts, macros, limits, old files.
  */
 #include "base/sb.h"
+#include "regex/memo.h"
 #include "regex/script_file.h"
 
 #include <setjmp.h>
@@ -283,6 +284,112 @@ splits_find_strings(void **state)
 	assert_true(str_is(regex_escape(a, STR("a.b\n/[")), "a\\.b\\n\\/\\["));
 }
 
+/* ---- what was made of texts before ---- */
+
+static struct regex_memo *memo;
+
+static struct str
+remembered(const struct regex_set *set, const char *text, int32_t depth, struct regex_own *own)
+{
+	struct regex_call call = { .place = REGEX_PLACE_AI, .channel = REGEX_PERSIST, .has_depth = true, .depth = depth, .expand = expand,
+		.memo = memo, .own = own };
+
+	return regex_apply(a, set, str_c(text), &call, NULL);
+}
+
+static uint64_t
+hits(void)
+{
+	struct regex_memo_stats s;
+
+	regex_memo_stats(memo, &s);
+	return s.hits;
+}
+
+static void
+remembers_what_depends_on_the_text_alone(void **state)
+{
+	struct regex_script v[] = { script("/a+/g", "<b>"), script("/z/g", "far") }, other = script("/a+/g", "c"),
+			    macro = script("/a/g", "{{x}}"), mark = script("/a/g", "<USER>"), trimmed = script("/a(.)/g", "$1");
+	const struct str trim = STR("{{x}}");
+	const struct regex_set *set, *changed;
+	struct regex_own own = { 0 };
+
+	(void)state;
+	memo = regex_memo_create(a, 1 << 20);
+	v[1].min_depth = 5;
+	set = regex_set_compile(a, v, 2);
+	assert_true(str_is(remembered(set, "xaaz", 0, NULL), "x<b>z"));
+	assert_int_equal(hits(), 0);
+	assert_true(str_is(remembered(set, "xaaz", 4, NULL), "x<b>z"));
+	assert_int_equal(hits(), 1); /* the same scripts look at it */
+	assert_true(str_is(remembered(set, "xaaz", 5, NULL), "x<b>far"));
+	assert_int_equal(hits(), 1); /* another one does */
+	assert_true(str_is(remembered(regex_set_compile(a, v, 2), "xaaz", 9, NULL), "x<b>far"));
+	assert_int_equal(hits(), 2); /* the same scripts, compiled again */
+	changed = regex_set_compile(a, &other, 1);
+	assert_true(str_is(remembered(changed, "xaaz", 0, NULL), "xcz"));
+	assert_int_equal(hits(), 2);
+	for (int i = 0; i < 2; i++) {
+		assert_true(str_is(remembered(set, "xaay", 0, &own), "x<b>y"));
+		assert_int_equal(own.part.n, 2);
+		assert_int_equal(own.part.v[1].from, 4);
+	}
+	for (int i = 0; i < 2; i++) /* what stays as it is is remembered, too */
+		assert_true(str_is(remembered(set, "other", 0, NULL), "other"));
+	assert_int_equal(hits(), 4);
+
+	trimmed.trim = &trim;
+	trimmed.ntrim = 1;
+	expansions = 0;
+	for (int i = 0; i < 2; i++) {
+		assert_true(str_is(remembered(regex_set_compile(a, &macro, 1), "a", 0, NULL), "X"));
+		remembered(regex_set_compile(a, &mark, 1), "a", 0, NULL);
+		assert_true(str_is(remembered(regex_set_compile(a, &trimmed, 1), "aXb", 0, NULL), "b"));
+	}
+	assert_int_equal(expansions, 6); /* macros run each time */
+	assert_int_equal(hits(), 4);
+}
+
+static void
+forgets_what_is_too_much(void **state)
+{
+	struct regex_script v = script("/a/g", "b");
+	const struct regex_set *set = regex_set_compile(a, &v, 1);
+	struct regex_memo_stats s;
+	char text[64];
+
+	(void)state;
+	memo = regex_memo_create(a, 8 << 10);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(text, sizeof(text), "a text with number %d", i);
+		remembered(set, text, 0, NULL);
+		remembered(set, "the first one: a", 0, NULL);
+	}
+	regex_memo_stats(memo, &s);
+	assert_true(s.bytes <= 8 << 10);
+	assert_true(s.entries > 10 && s.entries < 200);
+	assert_int_equal(s.hits, 999); /* what is in use stays */
+}
+
+/* A script that was stopped may run through another time. */
+static void
+keeps_nothing_that_was_stopped(void **state)
+{
+	struct regex_script v = script("/(a+)+$/g", "b");
+	const struct regex_set *set = regex_set_compile(a, &v, 1);
+	struct sb text = sb_new(a);
+	struct regex_memo_stats s;
+
+	(void)state;
+	memo = regex_memo_create(a, 1 << 20);
+	for (int i = 0; i < 200; i++)
+		sb_adds(&text, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac ");
+	assert_true(remembered(set, sb_c(&text), 0, NULL).n == text.n);
+	regex_memo_stats(memo, &s);
+	assert_int_equal(s.entries, 0);
+}
+
 int
 main(void)
 {
@@ -296,6 +403,9 @@ main(void)
 		cmocka_unit_test(compiles_found_patterns_once),
 		cmocka_unit_test(reads_old_and_odd_files),
 		cmocka_unit_test(splits_find_strings),
+		cmocka_unit_test(remembers_what_depends_on_the_text_alone),
+		cmocka_unit_test(forgets_what_is_too_much),
+		cmocka_unit_test(keeps_nothing_that_was_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
