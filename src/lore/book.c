@@ -26,6 +26,7 @@ lore_entry_defaults(void)
 		.group = STR(""),
 		.group_weight = 100,
 		.decision = STR(""),
+		.dialect = STR(""),
 	};
 }
 
@@ -241,6 +242,7 @@ copy_entry(struct arena *a, const struct lore_entry *e)
 	out.outlet = arena_str(a, e->outlet);
 	out.group = arena_str(a, e->group);
 	out.decision = arena_str(a, e->decision);
+	out.dialect = arena_str(a, e->dialect);
 	return out;
 }
 

@@ -144,6 +144,15 @@ read_activation(const struct row *r, struct lore_entry *e)
 	e->decision = text(r, "decision");
 }
 
+/* Of the conditionals in a book's texts (or an entry's own): stored with it. */
+static struct str
+book_dialect(struct arena *a, const struct json *o)
+{
+	const struct json *own = json_get(json_get(o, "extensions"), "conditional_dialect");
+
+	return loose_str(a, own ? own : json_get(o, "conditional_dialect"), STR(""));
+}
+
 static struct lore_entry
 read_entry(struct arena *a, const struct json *j, int64_t number_of)
 {
@@ -168,6 +177,7 @@ read_entry(struct arena *a, const struct json *j, int64_t number_of)
 	e.group_override = flag(&r, "groupOverride|group_override", false);
 	e.group_weight = loose_double(field(&r, "groupWeight|group_weight"), 100);
 	e.group_scoring = tri(&r, "useGroupScoring|use_group_scoring");
+	e.dialect = book_dialect(a, j);
 	read_activation(&r, &e);
 	read_filters(&r, &e);
 	return e;
@@ -195,6 +205,7 @@ lore_entries_read(struct arena *a, const struct json *book, const struct lore_en
 	struct numbered *rows = arena_array(a, struct numbered, n + 1);
 	struct lore_entry *v = arena_array(a, struct lore_entry, n + 1);
 	struct json_iter it = { 0 };
+	struct str dialect = book_dialect(a, book);
 
 	for (size_t i = 0; i < n; i++) {
 		struct json *row = NULL;
@@ -213,6 +224,9 @@ lore_entries_read(struct arena *a, const struct json *book, const struct lore_en
 	qsort(rows, count, sizeof *rows, numbered_cmp);
 	for (size_t i = 0; i < count; i++)
 		v[i] = rows[i].e;
+	for (size_t i = 0; i < count; i++)
+		if (v[i].dialect.n == 0)
+			v[i].dialect = dialect;
 	*out = v;
 	return count;
 }

@@ -82,6 +82,7 @@ struct lore_entry {
 	 * decide. The entry's own sticky and cooldown are the statement's.
 	 */
 	struct str decision;
+	struct str dialect; /* of its texts' conditionals, as stored with it or its book: for calls.expand; empty = not said */
 };
 
 /* The values of a file that says nothing. */
@@ -195,7 +196,7 @@ struct lore_calls {
 	void *arg;
 	/* Macros of a key or of an entry's content; called once per text, in SillyTavern's order. NULL =
 	 * none. */
-	struct str (*expand)(void *arg, struct str text);
+	struct str (*expand)(void *arg, struct str dialect, struct str text);
 	/* Size of a text in tokens. NULL = UTF-16 units / 4, rounded up. */
 	size_t (*count)(void *arg, struct str text);
 	/* Chance in [0, 1). NULL = from `seed`. */

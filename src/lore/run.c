@@ -42,9 +42,9 @@ count(const struct run *r, struct str text)
 }
 
 static struct str
-expand(const struct run *r, struct str text)
+expand(const struct run *r, const struct candidate *c, struct str text)
 {
-	return r->in->calls.expand != NULL ? r->in->calls.expand(r->in->calls.arg, text) : text;
+	return r->in->calls.expand != NULL ? r->in->calls.expand(r->in->calls.arg, c->e->src.dialect, text) : text;
 }
 
 struct view
@@ -94,7 +94,7 @@ expand_keys(struct run *r, const struct candidate *c, bool secondary, struct fre
 		*k = run_key(r, (size_t)(c - r->set->v), secondary, i);
 		if (keys->v[i].kind != KEY_DYNAMIC)
 			continue;
-		k->key = book_key_make(r->a, expand(r, keys->v[i].raw), false, &bytes);
+		k->key = book_key_make(r->a, expand(r, c, keys->v[i].raw), false, &bytes);
 		if (k->key.kind != KEY_PLAIN || k->key.odd)
 			continue;
 		k->pattern = (uint32_t)fresh->pattern[match].n;
@@ -345,7 +345,7 @@ accept(struct run *r, size_t candidate, struct purse *p)
 		return;
 	}
 	if (st->content.p == NULL)
-		st->content = expand(r, c->e->content);
+		st->content = expand(r, c, c->e->content);
 	if (st->content.p == NULL)
 		st->content = STR("");
 	sb_add(&p->text, st->content);

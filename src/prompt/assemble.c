@@ -143,9 +143,10 @@ prompt_greeting(struct arena *a, const struct prompt_input *in, size_t member, i
 	struct prompt_message m = { .role = PROMPT_ASSISTANT, .tokens = -1 };
 	struct build *b = build_bare(a, in, member);
 	struct str text = member < in->ncards ? greeting_text(in->cards[member], choice) : STR("");
+	enum macro_dialect d = member < in->ncards ? in->cards[member]->dialect : MACRO_AUTO;
 
 	text = input_apply(b, &(struct told){ .m = &m, .role = PROMPT_ASSISTANT }, REGEX_PERSIST, text, NULL, NULL);
-	text = text_eval_raw(b, text);
+	text = text_eval(b, text_compile(a, text, d == MACRO_AUTO ? b->dialect : d));
 	*macros_out = macro_run_result(b->run);
 	return text;
 }

@@ -107,7 +107,7 @@ greetings_read(struct arena *a, struct prompt_card *c)
 	c->ngreetings = n;
 	c->first_mes = arena_str(a, loose_str(a, json_get(c->data, "first_mes"), STR("")));
 	if (c->first_mes.n > 0)
-		c->field[MF_FIRST_MESSAGE] = (struct macro_source){ .text = c->first_mes, .tpl = macro_compile(a, c->first_mes, MACRO_AUTO) };
+		c->field[MF_FIRST_MESSAGE] = (struct macro_source){ .text = c->first_mes, .tpl = macro_compile(a, c->first_mes, c->dialect), .dialect = c->dialect };
 }
 
 struct prompt_card *
@@ -122,6 +122,7 @@ prompt_card_compile(struct arena *a, const struct json *doc)
 	c->data = json_get(own, "data") ? json_get(own, "data") : own;
 	ext = json_get(c->data, "extensions");
 	macro_dialect_parse(json_get_str(ext, "conditional_dialect"), &d);
+	c->dialect = d;
 	c->field[MF_CHAR] = (struct macro_source){ .text = loose_str(a, json_get(c->data, "name"), STR("")) };
 	for (size_t i = 0; i < COUNT(card_fields); i++)
 		c->field[card_fields[i].field] =

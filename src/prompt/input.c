@@ -35,6 +35,19 @@ message_macros(const struct prompt_input *in)
 	return in->mode == PROMPT_COMPAT_STRICT || in->mode == PROMPT_COMPAT_PLUS ? MESSAGE_MACROS_READ : MESSAGE_MACROS_OFF;
 }
 
+/* Fields of an owner who says no dialect are read in the mode's. */
+static void
+dialect_settle(const struct build *b, struct macro_source *fields, size_t n)
+{
+	if (b->dialect == MACRO_AUTO)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (fields[i].tpl && fields[i].dialect == MACRO_AUTO) {
+			fields[i].dialect = b->dialect;
+			fields[i].tpl = macro_compile(b->a, fields[i].text, b->dialect);
+		}
+}
+
 static void
 members_make(struct build *b)
 {
@@ -45,6 +58,7 @@ members_make(struct build *b)
 		const struct prompt_card *c = in->cards[i];
 
 		memcpy(b->members[i].field, c->field, sizeof(c->field));
+		dialect_settle(b, b->members[i].field, COUNT(c->field));
 		b->members[i].greetings = c->greetings;
 		b->members[i].n_greetings = c->ngreetings;
 		b->members[i].muted = in->muted && in->muted[i];
@@ -93,10 +107,11 @@ input_names(struct build *b)
 		for (int f = MF_USER; f <= MF_PERSONA_SCENARIO; f++)
 			if (f != MF_USER && in->persona->field[f].text.p)
 				b->env.field[f] = in->persona->field[f];
+	dialect_settle(b, &b->env.field[MF_USER], MF_PERSONA_SCENARIO - MF_USER + 1);
 	if (b->note_set.text.p)
-		b->env.field[MF_AUTHORS_NOTE] = (struct macro_source){ .text = b->note_set.text };
+		b->env.field[MF_AUTHORS_NOTE] = (struct macro_source){ .text = b->note_set.text, .dialect = b->dialect };
 	if (in->chat_system_prompt.n > 0)
-		b->env.field[MF_SYSTEM_PROMPT] = (struct macro_source){ .text = in->chat_system_prompt };
+		b->env.field[MF_SYSTEM_PROMPT] = (struct macro_source){ .text = in->chat_system_prompt, .dialect = b->dialect };
 	b->env.field[MF_INPUT].text = in->input.p ? in->input : STR("");
 	b->env.field[MF_CHAT_ID].text = in->session_id.p ? in->session_id : STR("");
 	b->env.field[MF_REASONING].text = in->reasoning_effort.n ? in->reasoning_effort : STR("off");
@@ -118,6 +133,7 @@ input_begin(struct build *b)
 	b->rng = rng_seed(in->seed);
 	b->regex_budget.us = REGEX_BUDGET_US;
 	b->message_macros = message_macros(in);
+	b->dialect = in->mode == PROMPT_REARRANGE ? MACRO_TOMORIBOT : MACRO_AUTO;
 	members_make(b);
 	b->env = (struct macro_env){ .phase = in->phase, .limits = in->limits.steps ? in->limits : macro_limits_default, .trace = in->trace,
 		.time_awareness = in->time_awareness, .field_in_field = in->mode == PROMPT_NATIVE || in->mode == PROMPT_REARRANGE,

@@ -291,6 +291,8 @@ prompt_preset_compile(struct arena *a, const struct json *doc)
 		    text_compile(a, copy_str(a, p->doc, texts[i].key, str_c(texts[i].dflt)), d);
 	settings_read(a, p);
 	sampling_read(a, p);
+	preset_fields(a, p);
+	p->dialect = d;
 	p->scripts = scripts_read(a, json_get(p->doc, "extensions"), REGEX_SOURCE_PRESET);
 	return p;
 }

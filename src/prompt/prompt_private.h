@@ -52,6 +52,8 @@ struct prompt_preset {
 	const char *track;          /* "100001", "100000", "longest", "default" */
 	struct str track_id;        /* of the track that runs; absent = none */
 	struct preset_names other_tracks;
+	struct preset_names unsupported, ignored; /* members that do nothing here */
+	enum macro_dialect dialect; /* of its texts, as stored with it; AUTO = the mode's */
 	struct text new_chat, new_group_chat, new_example, continue_nudge, group_nudge, impersonation;
 	struct text wi_format, scenario_format, personality_format, prefill, impersonation_prefill;
 	struct str send_if_empty, continue_postfix, post_processing, source;
@@ -68,6 +70,7 @@ struct prompt_card {
 	const struct json *data;
 	struct macro_source field[MF_MEMBER__END];
 	struct str first_mes;
+	enum macro_dialect dialect; /* of its texts, as stored with it; AUTO = the mode's */
 	const struct str *greetings; /* alternates */
 	size_t ngreetings;
 	int32_t depth;              /* of the depth note */
@@ -188,6 +191,7 @@ struct build {
 	struct rng rng;
 	struct regex_budget regex_budget;
 	enum message_macros message_macros;
+	enum macro_dialect dialect; /* of texts whose owner says nothing: the mode's */
 	struct str user;
 
 	struct told *told;          /* what the chat says, oldest first */
@@ -246,6 +250,9 @@ struct str text_eval_raw(struct build *b, struct str s);
 struct str text_eval_with(struct build *b, struct text t, struct str what, struct str value);
 size_t text_tokens(const struct build *b, struct str s);
 int32_t item_tokens(const struct build *b, const struct item *it);
+
+/* preset_fields.c */
+void preset_fields(struct arena *a, struct prompt_preset *p);
 
 /* choice.c */
 struct choices *choice_read(struct arena *a, const struct json *doc); /* borrows `doc` */

@@ -76,7 +76,7 @@ text_eval(struct build *b, struct text t)
 struct str
 text_eval_raw(struct build *b, struct str s)
 {
-	return text_eval(b, text_compile(b->a, s, MACRO_AUTO));
+	return text_eval(b, text_compile(b->a, s, b->dialect));
 }
 
 struct str

@@ -140,8 +140,8 @@ preset_json(struct build *b)
 	for (size_t i = 0; i < b->preset->other_tracks.v.n; i++)
 		if (str_int(b->preset->other_tracks.v.v[i], &id))
 			json_push_int(list, id);
-	json_set_array(o, "unsupported_fields");
-	json_set_array(o, "ignored_fields");
+	ids_json(o, "unsupported_fields", b->preset->unsupported.v.v, b->preset->unsupported.v.n);
+	ids_json(o, "ignored_fields", b->preset->ignored.v.v, b->preset->ignored.v.n);
 	rows_json(b, o);
 	ids_json(o, "trigger_filtered_entry_ids", b->filtered_ids.v, b->filtered_ids.n);
 	ids_json(o, "in_chat_inserted_entry_ids", b->in_chat_ids.v, b->in_chat_ids.n);

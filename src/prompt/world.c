@@ -4,14 +4,16 @@
 #include "prompt/prompt_private.h"
 
 static struct str
-lore_expand(void *arg, struct str text)
+lore_expand(void *arg, struct str dialect, struct str text)
 {
 	struct build *b = arg;
+	enum macro_dialect d = MACRO_AUTO;
 	const struct macro_template *t;
 
 	if (str_find(text, STR("{{"), 0) == STR_NPOS && str_chr(text, '<', 0) == STR_NPOS)
 		return text;
-	t = macro_compile(b->a, text, MACRO_AUTO);
+	macro_dialect_parse(dialect, &d);
+	t = macro_compile(b->a, text, d == MACRO_AUTO ? b->dialect : d);
 	decision_text(b, t);
 	return macro_eval(b->run, &(struct macro_piece){ .tpl = t, .owner = MACRO_LORE });
 }

@@ -10,9 +10,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct str
-expand(void *arg, struct str text)
+expand(void *arg, struct str dialect, struct str text)
 {
 	(void)arg;
+	(void)dialect;
 	return text.n > 2 && text.p[0] == '{' ? str_sub(text, 1, text.n) : text;
 }
 

@@ -284,9 +284,10 @@ asks_for_decisions(void **state)
 static struct sb seen;
 
 static struct str
-expand(void *arg, struct str text)
+expand(void *arg, struct str dialect, struct str text)
 {
 	(void)arg;
+	(void)dialect;
 	sb_add(&seen, text);
 	sb_addc(&seen, ';');
 	return str_find(text, STR("{{k}}"), 0) != STR_NPOS ? STR("/ap+le/") : text;

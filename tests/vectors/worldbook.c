@@ -17,8 +17,9 @@ or_else(struct str s, struct str dflt)
 }
 
 static struct str
-expand(void *arg, struct str text)
+expand(void *arg, struct str dialect, struct str text)
 {
+	(void)dialect;
 	return names_expand(&((struct feed *)arg)->names, text);
 }
 
