@@ -49,8 +49,8 @@ const struct conf_row settings_rows[] = {
 	{ "jwt_account_claim", CONF_STR, AT(jwt_account_claim), "account_id", 0, 0, NULL, "claim that names the account in account_mode multi" },
 	{ "jwt_leeway", CONF_MS, AT(jwt_leeway), "30s", 0, 300000, NULL, "tolerated difference of clocks" },
 
-	{ "llm_provider", CONF_STR, AT(llm_provider), "echo", 0, 0, NULL, "echo, openai-compatible or another dialect" },
-	{ "llm_base_url", CONF_STR, AT(llm_base_url), NULL, 0, 0, NULL, "such as https://api.example.com/v1" },
+	{ "llm_provider", CONF_STR, AT(llm_provider), "echo", 0, 0, NULL, "echo, openai-compatible, openai, anthropic, google, deepseek or xai" },
+	{ "llm_base_url", CONF_STR, AT(llm_base_url), NULL, 0, 0, NULL, "such as https://api.example.com/v1; openai, anthropic, google, deepseek and xai have one of their own" },
 	{ "llm_api_key", CONF_SECRET, AT(llm_api_key), NULL, 0, 0, NULL, "key for the model server" },
 	{ "llm_model", CONF_STR, AT(llm_model), NULL, 0, 0, NULL, "model name" },
 	{ "llm_timeout", CONF_MS, AT(llm_timeout), "540s", 1000, 3600000, NULL, "longest generation; below the web server's 600 s" },

@@ -1,8 +1,9 @@
 /*
- * preset_nodes: presets as the nodes of mode rearrange: their list with the import's audit, switches of many nodes at
- * once, the account's active preset, and how a session's prompt is laid out. Nodes are read from the preset's file, so
- * one upload serves all modes, and a switch is a version like any other edit. Which preset is active is read with the
- * session by every turn (in the same statement): no process keeps an answer that a change could make stale.
+ * preset_nodes: presets as the nodes of mode rearrange: their list with the import's audit, switches of many
+ * nodes at once, the account's active preset, and how a session's prompt is laid out. Nodes are read from the
+ * preset's file, so one upload serves all modes, and a switch is a version like any other edit. Which preset
+ * is active is read with the session by every turn (in the same statement): no process keeps an answer that a
+ * change could make stale.
  */
 #include "api/app.h"
 #include "api/documents.h"
@@ -118,7 +119,8 @@ preset_audit(struct arena *a, const struct json *doc, struct receipt *r)
 
 	arrange_read(a, doc, &nodes);
 	if (nodes.status == ARRANGE_OK && nodes.html)
-		receipt_add(r, RECEIPT_WARNING, "html_content", "/prompts", "enabled prompts hold HTML tags: they are sent as they are");
+		receipt_add(r, RECEIPT_WARNING, "html_content", "/prompts",
+		    "enabled prompts hold HTML tags: they are sent as they are");
 }
 
 static void
@@ -209,8 +211,8 @@ nodes_edit(struct request *r, struct json **doc, void *arg)
 		struct str id = json_get_str(n, "identifier");
 
 		if (!arrange_toggle(r->ctx->a, *doc, id, json_get_bool(n, "enabled", true)))
-			return fail_field(r->ctx, arena_printf(r->ctx->a, "/nodes/%zu/identifier", i), "unknown", "the preset has no node \"%.*s\"",
-			    STR_ARG(id));
+			return fail_field(r->ctx, arena_printf(r->ctx->a, "/nodes/%zu/identifier", i),
+			    "unknown", "the preset has no node \"%.*s\"", STR_ARG(id));
 	}
 	w->doc = *doc;
 	return 0;
@@ -228,10 +230,14 @@ nodes_work(struct request *r, void *arg)
 static int
 nodes_toggle(struct request *r)
 {
-	struct nodes_work w = { .edit = { .kind = &document_preset, .id = req_param(r, "id"), .guard = guard_of(r->in), .edit = nodes_edit } };
+	struct nodes_work w = { .edit = { .kind = &document_preset,
+				    .id = req_param(r, "id"),
+				    .guard = guard_of(r->in),
+				    .edit = nodes_edit } };
 
 	w.edit.arg = &w;
-	return rest_tx(r, DB_WRITE, nodes_work, &w) < 0 ? -1 : nodes_reply(r, &w.edit.asset, w.doc, &w.active);
+	return rest_tx(r, DB_WRITE, nodes_work, &w) < 0 ? -1
+							: nodes_reply(r, &w.edit.asset, w.doc, &w.active);
 }
 
 /* ---- the layout ---- */
@@ -239,7 +245,9 @@ nodes_toggle(struct request *r)
 static int
 layout(struct request *r)
 {
-	struct turn_request q = { .session_id = req_param(r, "id"), .branch_id = req_query(r, "branch_id"), .message = req_query(r, "message") };
+	struct turn_request q = { .session_id = req_param(r, "id"),
+		.branch_id = req_query(r, "branch_id"),
+		.message = req_query(r, "message") };
 	struct sb out = sb_new(r->ctx->a);
 
 	return turn_layout(app_of(r)->turns, r->ctx, &q, &out) < 0 ? -1 : reply_data(r, sb_str(&out));

@@ -28,7 +28,7 @@ answer_begin(struct answer *an, struct arena *keep, struct arena *tmp, const str
 	*an = (struct answer){ .a = keep,
 		.tmp = tmp,
 		.opts = *opts,
-		.think_on = opts->think,
+		.think_on = opts->think && (!opts->dialect || opts->dialect->think_tags),
 		.usage = { -1, -1, -1, -1, -1, -1 },
 		.body = sb_new(keep),
 		.text = { [CH_CONTENT] = sb_new(keep), [CH_REASONING] = sb_new(keep) },
@@ -264,6 +264,7 @@ answer_detail(struct answer *an, const struct json *item)
 	}
 	if (!slot) {
 		slot = vec_add(an->a, &an->details);
+		slot->index = -1;
 		slot->item = json_object(an->a);
 		slot->text = sb_new(an->a);
 	}
@@ -282,6 +283,39 @@ answer_detail(struct answer *an, const struct json *item)
 			json_set_s(slot->item, key, json_copy(an->a, value));
 		}
 	}
+}
+
+struct detail_slot *
+answer_blob(struct answer *an, int64_t index, const struct json *item)
+{
+	struct detail_slot *slot;
+
+	if (an->details.n >= LIM_REASONING_DETAILS) {
+		answer_fail(an, LLM_PROTOCOL, "answer_too_large", "");
+		return NULL;
+	}
+	slot = vec_add(an->a, &an->details);
+	slot->index = index;
+	slot->item = json_copy(an->a, item);
+	slot->text = sb_new(an->a);
+	return slot;
+}
+
+struct detail_slot *
+answer_blob_find(struct answer *an, int64_t index)
+{
+	for (size_t i = an->details.n; i-- > 0;)
+		if (an->details.v[i].index == index)
+			return &an->details.v[i];
+	return NULL;
+}
+
+void
+answer_blob_text(struct answer *an, struct detail_slot *slot, const char *key, struct str piece)
+{
+	slot->text_key = key;
+	if (slot->text.n + piece.n <= an->opts.text_max)
+		clean_text(&slot->join, &slot->text, piece);
 }
 
 static bool

@@ -35,12 +35,14 @@ struct answer_opts {
 struct tool_slot {
 	int64_t index;                  /* -1 = none told */
 	struct str id, name, signature; /* absent = not told yet */
+	struct str item;                /* responses: what deltas call it by */
 	struct sb args;
 	struct clean_join join;
 };
 
 /* A reasoning detail to send back: its members, and the text that came in pieces. */
 struct detail_slot {
+	int64_t index;                  /* of its block; -1 = none */
 	struct json *item;
 	const char *text_key;           /* "text", "summary" or "data"; NULL = none */
 	struct sb text;
@@ -88,6 +90,11 @@ struct tool_slot *answer_tool(struct answer *an, int64_t index, struct str id, s
 void answer_tool_args(struct answer *an, struct tool_slot *slot, const struct json *args);
 /* An item to send back unchanged: pieces with the same index and type are joined. */
 void answer_detail(struct answer *an, const struct json *item);
+/* The slot of an item to send back, made of a copy; NULL and the error is set if there are too many. */
+struct detail_slot *answer_blob(struct answer *an, int64_t index, const struct json *item);
+struct detail_slot *answer_blob_find(struct answer *an, int64_t index); /* the newest; NULL */
+/* Text that comes in pieces for its member `key`, a literal. */
+void answer_blob_text(struct answer *an, struct detail_slot *slot, const char *key, struct str piece);
 /* A native reasoning field was seen: think tags are text from now on. */
 void answer_native_reasoning(struct answer *an);
 /* An error object (or text) of the server's, as it stands at `error` or in the whole body. */

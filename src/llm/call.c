@@ -272,8 +272,11 @@ chat_open(struct llm_call *call, struct ctx *c, const struct llm_request *q, con
 	if (q->api_key && !header_safe(q->api_key))
 		return fail(
 		    c, ERR_INVALID, "invalid_params", "the API key has characters that no header may have");
-	if (target_open(c, &call->m->conf, q->base_url, d->path, &call->target) < 0)
+	if (target_open(c, &call->m->conf, q->base_url, d->path_of ? d->path_of(c->a, q) : d->path,
+		&call->target) < 0)
 		return -1;
+	if (d->header)
+		header_add(call, d->header);
 	header_add(call, "Content-Type: application/json");
 	header_add(call, q->stream ? "Accept: text/event-stream" : "Accept: application/json");
 	header_add(call, "Expect:");
@@ -317,8 +320,12 @@ llm_begin(struct llm *m, struct ctx *c, const struct llm_request *q, const struc
 	bool echo = p && !p->dialect;
 	struct llm_call *call = call_create(m, c, echo ? CALL_ECHO : CALL_CHAT);
 	struct ctx prepared = { .a = call->a, .now = c->now, .rid = c->rid };
+	struct llm_request own = *q;
 	int64_t total = q->total_ms > 0 ? q->total_ms : m->conf.total_ms;
 
+	if (p && p->base && (!q->base_url || !*q->base_url))
+		own.base_url = p->base;
+	q = &own;
 	if (sink)
 		call->sink = *sink;
 	call->idle_ms = q->idle_ms > 0 ? q->idle_ms : m->conf.idle_ms;
@@ -390,7 +397,10 @@ settle(struct llm_call *call, struct llm_result *out)
 	if (call->early.kind != ERR_NONE) {
 		early_copy(c, &call->early);
 		if (call->early.kind == ERR_UPSTREAM) /* the name, and names come back */
-			out->error = (struct llm_error){ .kind = LLM_NETWORK, .code = "name_not_resolved", .message = "", .retryable = true,
+			out->error = (struct llm_error){ .kind = LLM_NETWORK,
+				.code = "name_not_resolved",
+				.message = "",
+				.retryable = true,
 				.retry_after_ms = -1 };
 		return -1;
 	}

@@ -3,121 +3,11 @@
  * A10). Works on a list of turns first (prefill, results that are missing, roles), then prints it; members
  * always in the same order.
  */
-#include "llm/dialect.h"
+#include "llm/build.h"
 
 #include "base/map.h"
-#include "base/vec.h"
-
-#define ROLE_FILLER "[Start a new chat]"
-#define PREFILL_WORDS "Begin your reply with exactly this text and carry on from it:\n"
-#define NO_RESULT "{\"error\":\"no result\"}"
 
 enum { NAME_MAX_CHARS = 64, MISTRAL_ID = 9 };
-
-/* A message on its way to the wire. */
-struct turn {
-	const char *role;
-	struct str content, name, reasoning, call_id;
-	const struct json *calls, *extra;
-	bool prefill;
-};
-
-struct build {
-	struct arena *a;
-	const struct llm_request *q;
-	const struct llm_caps *caps;
-	struct llm_warnings *w;
-	struct json *body;
-	VEC(struct turn) turns;
-	bool continue_final; /* vLLM's switches for a prefill */
-};
-
-static bool
-is_role(const struct turn *t, const char *role)
-{
-	return strcmp(t->role, role) == 0;
-}
-
-static void
-warn(struct build *b, const char *code)
-{
-	llm_warn(b->a, b->w, code);
-}
-
-static void
-dropped(struct build *b, const char *param)
-{
-	warn(b, arena_printf(b->a, "param_dropped:%s", param));
-}
-
-static bool
-has_result(const struct llm_request *q, size_t from, struct str id)
-{
-	for (size_t i = from; i < q->message_n && strcmp(q->messages[i].role, "tool") == 0; i++)
-		if (str_eq(q->messages[i].tool_call_id, id))
-			return true;
-	return false;
-}
-
-/* Every call is followed by its result; results that are missing are made up behind those that are there. */
-static void
-results_fill(struct build *b, const struct llm_message *m, size_t after)
-{
-	size_t end = after;
-
-	while (end < b->q->message_n && strcmp(b->q->messages[end].role, "tool") == 0) {
-		const struct llm_message *r = &b->q->messages[end++];
-
-		vec_push(b->a, &b->turns,
-		    ((struct turn){ .role = "tool",
-			.content = r->content,
-			.call_id = r->tool_call_id,
-			.extra = r->extra }));
-	}
-	for (size_t i = 0; i < json_len(m->tool_calls); i++) {
-		struct str id = json_get_str(json_at(m->tool_calls, i), "id");
-
-		if (has_result(b->q, after, id))
-			continue;
-		vec_push(b->a, &b->turns,
-		    ((struct turn){ .role = "tool", .content = STR(NO_RESULT), .call_id = id }));
-		warn(b, "tool_result_missing");
-	}
-}
-
-static void
-turns_load(struct build *b)
-{
-	bool behind_calls = false;
-
-	for (size_t i = 0; i < b->q->message_n; i++) {
-		const struct llm_message *m = &b->q->messages[i];
-		bool tool = strcmp(m->role, "tool") == 0;
-
-		if (tool && behind_calls)
-			continue; /* taken with its call */
-		vec_push(b->a, &b->turns,
-		    ((struct turn){ .role = m->role,
-			.content = m->content,
-			.name = m->name,
-			.reasoning = m->reasoning,
-			.call_id = m->tool_call_id,
-			.calls = m->tool_calls,
-			.extra = m->extra,
-			.prefill = m->prefill && i + 1 == b->q->message_n }));
-		behind_calls = json_len(m->tool_calls) > 0;
-		if (behind_calls)
-			results_fill(b, m, i + 1);
-	}
-}
-
-static struct str
-trim_end(struct str s)
-{
-	while (s.n > 0 && (s.p[s.n - 1] == ' ' || (s.p[s.n - 1] >= '\t' && s.p[s.n - 1] <= '\r')))
-		s.n--;
-	return s;
-}
 
 /* The beginning of the reply: as it stands, with a flag, with two switches, or as an instruction. */
 static void
@@ -132,22 +22,20 @@ prefill_settle(struct build *b)
 	if (json_len(b->q->tools) == 0) {
 		if (str_is(json_str(mode), "prefix_flag")) {
 			last->prefill = true;
-			last->content = trim_end(last->content);
+			last->content = turn_trimmed(last->content);
 			return;
 		}
 		b->continue_final = str_is(json_str(mode), "vllm");
 		if (b->continue_final || !mode || !str_is(json_str(mode), "none"))
 			return;
 	}
-	last->role = "user";
-	last->content = str_c(arena_printf(b->a, PREFILL_WORDS "%.*s", STR_ARG(last->content)));
-	warn(b, "prefill_converted");
+	build_prefill_convert(b, last);
 }
 
 static bool
 plain(const struct turn *t)
 {
-	return !is_role(t, "tool") && json_len(t->calls) == 0 && !t->extra;
+	return !turn_is(t, "tool") && json_len(t->calls) == 0 && !t->extra;
 }
 
 static struct str
@@ -172,30 +60,30 @@ roles_strict(struct build *b)
 	for (size_t i = 0; i < b->turns.n; i++) {
 		struct turn t = b->turns.v[i], *prev = out.n > 0 ? vec_last(&out) : NULL;
 
-		if (is_role(&t, "system") && !leading) {
+		if (turn_is(&t, "system") && !leading) {
 			t.role = "user";
-			warn(b, "role_changed");
+			build_warn(b, "role_changed");
 		}
-		if (!is_role(&t, "system")) {
-			if (leading && !is_role(&t, "user")) {
+		if (!turn_is(&t, "system")) {
+			if (leading && !turn_is(&t, "user")) {
 				vec_push(b->a, &out,
 				    ((struct turn){ .role = "user", .content = STR(ROLE_FILLER) }));
-				warn(b, "role_filler");
+				build_warn(b, "role_filler");
 			}
 			prev = leading ? NULL : prev;
 			leading = false;
 		}
-		if (prev && is_role(prev, t.role) && plain(prev) && plain(&t)) {
+		if (prev && turn_is(prev, t.role) && plain(prev) && plain(&t)) {
 			prev->content = joined(b->a, prev->content, t.content);
 			prev->prefill |= t.prefill;
-			warn(b, "role_merged");
+			build_warn(b, "role_merged");
 		} else {
 			vec_push(b->a, &out, t);
 		}
 	}
 	if (leading && out.n > 0) {
 		vec_push(b->a, &out, ((struct turn){ .role = "user", .content = STR(ROLE_FILLER) }));
-		warn(b, "role_filler");
+		build_warn(b, "role_filler");
 	}
 	b->turns.v = out.v;
 	b->turns.n = out.n;
@@ -209,15 +97,15 @@ roles_settle(struct build *b)
 
 	if (caps_is(b->caps, "system", "as_user")) {
 		for (size_t i = 0; i < b->turns.n; i++) {
-			if (!is_role(&b->turns.v[i], "system"))
+			if (!turn_is(&b->turns.v[i], "system"))
 				continue;
 			b->turns.v[i].role = "user";
-			warn(b, "role_changed");
+			build_warn(b, "role_changed");
 		}
 	}
 	if (mistral || caps_is(b->caps, "roles", "strict"))
 		roles_strict(b);
-	if (mistral && b->turns.n > 0 && is_role(vec_last(&b->turns), "assistant") &&
+	if (mistral && b->turns.n > 0 && turn_is(vec_last(&b->turns), "assistant") &&
 	    plain(vec_last(&b->turns)))
 		vec_last(&b->turns)->prefill = true; /* the only way an assistant message may come last */
 }
@@ -278,22 +166,11 @@ calls_write(struct build *b, struct json *m, const struct turn *t)
 }
 
 static void
-members_add(struct build *b, struct json *o, const struct json *extra)
-{
-	struct json_iter it = { 0 };
-	struct json *value;
-	struct str key;
-
-	while (extra && json_next(extra, &it, &key, &value))
-		json_set_s(o, key, value ? json_copy(b->a, value) : NULL);
-}
-
-static void
 turn_write(struct build *b, struct json *list, const struct turn *t)
 {
 	struct json *m = json_push_object(list);
 	bool calls = json_len(t->calls) > 0;
-	struct str name = is_role(t, "tool") ? STR_NULL : wire_name(b->a, t->name);
+	struct str name = turn_is(t, "tool") ? STR_NULL : wire_name(b->a, t->name);
 
 	json_set_c(m, "role", t->role);
 	json_set_str(m, "content",
@@ -302,7 +179,7 @@ turn_write(struct build *b, struct json *list, const struct turn *t)
 				       : STR(""));
 	if (name.p)
 		json_set_str(m, "name", name);
-	if (is_role(t, "tool"))
+	if (turn_is(t, "tool"))
 		json_set_str(m, "tool_call_id", call_id(b, t->call_id));
 	if (calls && caps_is(b->caps, "reasoning_replay", "with_tools"))
 		json_set_str(m, "reasoning_content", t->reasoning.p ? t->reasoning : STR(""));
@@ -310,31 +187,7 @@ turn_write(struct build *b, struct json *list, const struct turn *t)
 		calls_write(b, m, t);
 	if (t->prefill)
 		json_set_bool(m, "prefix", true);
-	members_add(b, m, t->extra);
-}
-
-enum sampling { S_TEMPERATURE, S_TOP_P, S_PENALTY, S_TOP_K, S_EXTENDED };
-
-/* What the model's row says about a sampling value. */
-static bool
-sampling_allowed(struct build *b, enum sampling s)
-{
-	struct str mode = json_str(caps_get(b->caps, "sampling"));
-	const char *effort = b->q->params.reasoning_effort;
-
-	if (s == S_TOP_K && !caps_bool(b->caps, "top_k", true))
-		return false;
-	if (s == S_EXTENDED && !caps_bool(b->caps, "extended_sampling", false))
-		return false;
-	if (str_is(mode, "none"))
-		return false;
-	if (str_is(mode, "effort_none_only"))
-		return !effort || strcmp(effort, "none") == 0;
-	if (str_is(mode, "temp_top_p"))
-		return s != S_PENALTY;
-	if (str_is(mode, "temp_or_top_p"))
-		return s != S_TOP_P || isnan(b->q->params.temperature);
-	return true;
+	build_members(b, m, t->extra);
 }
 
 static void
@@ -357,64 +210,13 @@ sampling_write(struct build *b)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		if (isnan(rows[i].value))
 			continue;
-		if (!sampling_allowed(b, rows[i].sort))
-			dropped(b, rows[i].name);
+		if (!build_sampling_allowed(b, rows[i].sort))
+			build_dropped(b, rows[i].name);
 		else if (rows[i].value == floor(rows[i].value) && fabs(rows[i].value) < 1e15)
 			json_set_int(b->body, rows[i].name, (int64_t)rows[i].value);
 		else
 			json_set_double(b->body, rows[i].name, rows[i].value);
 	}
-}
-
-/* How many stop strings the model takes; INT64_MAX = no limit known. */
-static int64_t
-stop_max(const struct llm_caps *caps)
-{
-	const struct json *max = caps_get(caps, "max_stop"), *stop = caps_get(caps, "stop");
-
-	if (max)
-		return json_int(max, INT64_MAX);
-	if (json_type(stop) == JSON_BOOL)
-		return json_bool(stop, true) ? INT64_MAX : 0;
-	return json_int(stop, INT64_MAX);
-}
-
-static void
-stop_write(struct build *b)
-{
-	int64_t max = stop_max(b->caps), n = 0;
-	struct json *list = NULL;
-
-	for (size_t i = 0; i < b->q->params.stop_n; i++) {
-		struct str s = b->q->params.stop[i];
-
-		if (s.n == 0)
-			continue;
-		if (max == 0) {
-			dropped(b, "stop");
-			return;
-		}
-		if (n++ >= max) {
-			warn(b, "stop_truncated");
-			return;
-		}
-		if (!list)
-			list = json_set_array(b->body, "stop");
-		json_push_str(list, s);
-	}
-}
-
-static bool
-effort_allowed(const struct llm_caps *caps, const char *effort)
-{
-	const struct json *words = caps_get(caps, "effort");
-
-	if (json_type(words) != JSON_ARRAY)
-		return !words && !caps_is(caps, "thinking", "none");
-	for (size_t i = 0; i < json_len(words); i++)
-		if (str_is(json_str(json_at(words, i)), effort))
-			return true;
-	return false;
 }
 
 static void
@@ -427,13 +229,13 @@ limits_write(struct build *b)
 		    caps_is(b->caps, "max_tokens_field", "max_completion_tokens") ? "max_completion_tokens"
 										  : "max_tokens",
 		    p->max_tokens);
-	stop_write(b);
+	build_stop(b, b->body, "stop");
 	if (p->seed >= 0)
 		json_set_int(b->body, "seed", p->seed);
-	if (p->reasoning_effort && effort_allowed(b->caps, p->reasoning_effort))
+	if (p->reasoning_effort && build_effort_allowed(b->caps, p->reasoning_effort))
 		json_set_c(b->body, "reasoning_effort", p->reasoning_effort);
 	else if (p->reasoning_effort)
-		dropped(b, "reasoning_effort");
+		build_dropped(b, "reasoning_effort");
 }
 
 static void
@@ -444,7 +246,7 @@ tools_write(struct build *b)
 	if (json_len(b->q->tools) == 0)
 		return;
 	if (!caps_bool(b->caps, "tools", true)) {
-		dropped(b, "tools");
+		build_dropped(b, "tools");
 		return;
 	}
 	list = json_set_array(b->body, "tools");
@@ -453,17 +255,16 @@ tools_write(struct build *b)
 
 		json_set_c(o, "type", "function");
 		f = json_set_object(o, "function");
-		members_add(b, f, json_at(b->q->tools, i));
+		build_members(b, f, json_at(b->q->tools, i));
 	}
 }
 
 struct json *
 chat_build(struct arena *a, const struct llm_request *q, const struct llm_caps *caps, struct llm_warnings *w)
 {
-	struct build b = { .a = a, .q = q, .caps = caps, .w = w, .body = json_object(a) };
+	struct build b = build_begin(a, q, caps, w);
 	struct json *list;
 
-	turns_load(&b);
 	prefill_settle(&b);
 	roles_settle(&b);
 	json_set_c(b.body, "model", q->model);
@@ -481,6 +282,6 @@ chat_build(struct arena *a, const struct llm_request *q, const struct llm_caps *
 		json_set_bool(b.body, "continue_final_message", true);
 		json_set_bool(b.body, "add_generation_prompt", false);
 	}
-	members_add(&b, b.body, q->params.extra);
+	build_members(&b, b.body, q->params.extra);
 	return b.body;
 }

@@ -39,12 +39,15 @@ struct llm_message {
 	struct str reasoning;               /* assistant: goes back only to models that want it */
 	const struct json *tool_calls;      /* assistant: [{id, name, arguments}] as in llm_result, or NULL */
 	struct str tool_call_id;            /* tool: which call this answers */
+	struct str model;                   /* assistant: who wrote it; its blobs go back to no other. absent = the same */
+	const struct json *blobs;           /* assistant: of llm_result, in place before text and calls; NULL = none */
 	const struct json *extra;           /* further members, copied as they are, or NULL */
 };
 
 struct llm_params {
 	double temperature, top_p, frequency_penalty, presence_penalty, min_p, repetition_penalty, top_a; /* LLM_UNSET = not sent */
 	int64_t top_k, max_tokens, seed;    /* -1 = not sent */
+	int64_t thinking_budget;            /* tokens; 0 = off where the model can; -1 = not said */
 	const struct str *stop;
 	size_t stop_n;
 	const char *reasoning_effort;       /* NULL = not sent */
@@ -55,7 +58,7 @@ struct llm_params {
 /* Nothing sent: where every caller starts. */
 #define LLM_PARAMS_NONE \
 	((struct llm_params){ .temperature = LLM_UNSET, .top_p = LLM_UNSET, .frequency_penalty = LLM_UNSET, .presence_penalty = LLM_UNSET, \
-	    .min_p = LLM_UNSET, .repetition_penalty = LLM_UNSET, .top_a = LLM_UNSET, .top_k = -1, .max_tokens = -1, .seed = -1 })
+	    .min_p = LLM_UNSET, .repetition_penalty = LLM_UNSET, .top_a = LLM_UNSET, .top_k = -1, .max_tokens = -1, .seed = -1, .thinking_budget = -1 })
 
 struct llm_request {
 	const char *provider;               /* "echo", "openai-compatible" … row of llm_providers */
@@ -147,6 +150,9 @@ int llm_wait(struct llm_call *call, struct llm_result *out);
 void llm_hold(struct llm_call *call);
 void llm_drop(struct llm_call *call);
 void llm_cancel(struct llm_call *call, const char *why);   /* any thread, before llm_wait has returned or while held */
+
+/* Does that wire format take system text in a field of its own, and no names of speakers? The assembly must know. */
+bool llm_system_apart(const struct llm_request *q);
 
 /* The outgoing body as JSON, in a's life: pure; used by the call, by dry-run and by the vectors. warnings may be NULL. */
 struct json *llm_body(struct arena *a, const struct llm_request *q, struct llm_warnings *warnings);

@@ -1,8 +1,8 @@
 noinst_LIBRARIES += libllm.a
 libllm_a_SOURCES = \
-	src/llm/addr.c src/llm/addr.h src/llm/answer.c src/llm/answer.h src/llm/call.c src/llm/call.h src/llm/caps.c src/llm/caps.h src/llm/chat_build.c src/llm/chat_read.c \
-	src/llm/clean.c src/llm/clean.h src/llm/dialect.c src/llm/dialect.h src/llm/echo.c src/llm/llm.h src/llm/target.c src/llm/target.h src/llm/transfer.c \
-	src/llm/resolve.c src/llm/resolve.h src/llm/sse_in.c src/llm/sse_in.h src/llm/think.c src/llm/think.h src/llm/upstream_error.c src/llm/upstream_error.h
+	src/llm/addr.c src/llm/addr.h src/llm/answer.c src/llm/answer.h src/llm/anthropic_build.c src/llm/anthropic_read.c src/llm/build.c src/llm/build.h src/llm/call.c src/llm/call.h src/llm/caps.c src/llm/caps.h src/llm/chat_build.c src/llm/chat_read.c \
+	src/llm/clean.c src/llm/clean.h src/llm/dialect.c src/llm/dialect.h src/llm/echo.c src/llm/google_build.c src/llm/google_read.c src/llm/llm.h src/llm/target.c src/llm/target.h src/llm/transfer.c \
+	src/llm/resolve.c src/llm/resolve.h src/llm/responses_build.c src/llm/responses_read.c src/llm/sse_in.c src/llm/sse_in.h src/llm/think.c src/llm/think.h src/llm/upstream_error.c src/llm/upstream_error.h
 # The rows of models' capabilities as C strings, one JSON object a line.
 src/llm/caps_rows.inc: $(top_srcdir)/src/llm/caps.jsonl
 	@$(MKDIR_P) src/llm

@@ -63,7 +63,13 @@ static int
 path_append(struct ctx *c, CURLU *u, const char *path)
 {
 	struct str base = str_c(part(c->a, u, CURLUPART_PATH, 0));
+	const char *query = strchr(path, '?');
 
+	if (query) {
+		path = arena_strdup(c->a, (struct str){ path, (size_t)(query - path) });
+		if (curl_url_set(u, CURLUPART_QUERY, query + 1, CURLU_APPENDQUERY) != CURLUE_OK)
+			return invalid(c, "has a bad query");
+	}
 	while (base.n > 0 && base.p[base.n - 1] == '/')
 		base.n--;
 	if (*path && curl_url_set(u, CURLUPART_PATH, arena_printf(c->a, "%.*s%s", STR_ARG(base), path), 0) !=
@@ -193,7 +199,10 @@ resolve(struct ctx *c, const struct llm_conf *conf, struct target *t)
 
 	if (rc != 0 || !list) {
 		fail(c, ERR_UPSTREAM, "upstream_error", "the model server's name cannot be resolved");
-		fail_log(c, "host=%s %s", t->host, rc == RESOLVE_LATE ? "the resolver did not answer in time" : rc ? gai_strerror(rc) : "no address");
+		fail_log(c, "host=%s %s", t->host,
+		    rc == RESOLVE_LATE ? "the resolver did not answer in time"
+		    : rc               ? gai_strerror(rc)
+				       : "no address");
 		return fail_details(
 		    c, "{\"kind\":\"network\",\"code\":\"name_not_resolved\",\"retryable\":true}");
 	}

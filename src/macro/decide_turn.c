@@ -60,7 +60,7 @@ struct macro_turn_private {
 	struct arena *a;
 	struct str key, model;
 	VEC(struct judged) judged;
-	VEC(struct reply) replies;    /* this turn's answers: kept ones and new ones */
+	VEC(struct reply) replies;      /* this turn's answers: kept ones and new ones */
 	size_t ended_ask, ended_judged; /* what macro_turn_end has dealt with */
 };
 
@@ -427,7 +427,8 @@ ask_add(struct macro_turn *t, struct macro_statements *ask, size_t planned, unsi
 			vec_push(a, &ask->v, s);
 	}
 	if (t->p->model.n)
-		macro_statements_plan(a, ask, limit > t->ask.v.n ? limit - (unsigned)t->ask.v.n : 0, &take, &t->dropped);
+		macro_statements_plan(
+		    a, ask, limit > t->ask.v.n ? limit - (unsigned)t->ask.v.n : 0, &take, &t->dropped);
 	for (size_t i = 0; i < take.v.n; i++)
 		vec_push(a, &t->ask.v, take.v.v[i]);
 }

@@ -1,7 +1,7 @@
 /*
- * decision: decision statements in what an assembly sends (spec marinara-conditionals 8). Which texts are looked
- * through and when; what must be asked, what timers hold and what an answer starts is macro/decide.h. A dry run or
- * preview looks up what is known, but asks nobody and moves no timer.
+ * decision: decision statements in what an assembly sends (spec marinara-conditionals 8). Which texts are
+ * looked through and when; what must be asked, what timers hold and what an answer starts is macro/decide.h.
+ * A dry run or preview looks up what is known, but asks nobody and moves no timer.
  */
 #include "prompt/prompt_private.h"
 
@@ -65,8 +65,8 @@ static void
 preset_add(struct build *b, struct templates *list)
 {
 	const struct prompt_preset *p = b->preset;
-	const struct text *const formats[] = { &p->wi_format, &p->scenario_format, &p->personality_format, &p->new_chat, &p->group_nudge,
-		&p->continue_nudge, &p->impersonation };
+	const struct text *const formats[] = { &p->wi_format, &p->scenario_format, &p->personality_format,
+		&p->new_chat, &p->group_nudge, &p->continue_nudge, &p->impersonation };
 
 	for (size_t i = 0; i < p->nrows; i++)
 		if (order_runs(b, &p->rows[i]))
@@ -156,7 +156,8 @@ decision_of(struct build *b, struct str statement)
 	size_t from;
 
 	if (b->in->decisions == NULL)
-		return b->in->answer ? b->in->answer(b->in->answer_arg, false, statement) : (struct macro_answer){ 0 };
+		return b->in->answer ? b->in->answer(b->in->answer_arg, false, statement)
+				     : (struct macro_answer){ 0 };
 	turn_need(b);
 	from = b->turn->ask.v.n;
 	s.text = statement_key_of(b, statement);

@@ -189,6 +189,20 @@ process(struct build *b, struct items *list)
 		list->v.v[i].tokens = item_tokens(b, &list->v.v[i]);
 }
 
+/*
+ * Anthropic and Google in the compat modes (decisions 55): names go into the texts; leading system messages go to the
+ * provider's system field only if the preset says so, else they are text of the first user turn.
+ */
+static void
+vendor_roles(struct build *b, struct items *list)
+{
+	if (!b->in->system_apart || b->in->mode > PROMPT_COMPAT_PLUS)
+		return;
+	names_in(b, list, false);
+	for (size_t i = 0; !b->preset->use_sysprompt && i < list->v.n && str_is(list->v.v[i].role, "system"); i++)
+		list->v.v[i].role = STR("user");
+}
+
 /* ---- the renderer ---- */
 
 static void
@@ -222,6 +236,7 @@ layout_render(struct build *b)
 	else if (b->preset->squash && b->arranged == NULL)
 		squash(b, &list);
 	process(b, &list);
+	vendor_roles(b, &list);
 	policy_structure(b, &list);
 	deliver(b, &list);
 	b->out->messages = arena_array(b->a, struct prompt_out, list.v.n + 1);

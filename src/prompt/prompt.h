@@ -181,6 +181,7 @@ struct prompt_input {
 	enum message_macros message_macros;
 	struct str reasoning_effort;          /* absent = off */
 	bool names_in_messages_supported;     /* provider sends `name` */
+	bool system_apart;                    /* provider takes system text in a field of its own and no names (decisions 55) */
 
 	int64_t max_context, max_reply;       /* tokens; 0 = the preset's, else the default settings */
 	size_t (*count)(void *arg, struct str text); /* tokens of a text; NULL = UTF-16 units / 4, rounded up */

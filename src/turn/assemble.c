@@ -145,7 +145,8 @@ turn_input_settle(struct turn *t)
 	in->preset_choices = t->s.preset_choices;
 	in->message_macros = message_macros_setting(t);
 	in->reasoning_effort = json_get_str(json_get(body, "generation_params"), "reasoning_effort");
-	in->names_in_messages_supported = true;
+	in->system_apart = llm_system_apart(&t->llm);
+	in->names_in_messages_supported = !in->system_apart;
 	budget_settle(t);
 	books_name(t);
 	decisions_settle(t);

@@ -1,6 +1,6 @@
 /*
- * fuzz target: an answer of a chat-completions server. The first byte chooses content type, status and the
- * size of the pieces. Whatever the cuts are, the record must be the same and all text must be UTF-8.
+ * fuzz target: an answer of a model server. The first byte chooses dialect, content type, status and the size
+ * of the pieces. Whatever the cuts are, the record must be the same and all text must be UTF-8.
  */
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -13,7 +13,8 @@ read_answer(struct arena *a, struct arena *tmp, unsigned how, struct str body, s
 {
 	static const struct str types[] = { { "text/event-stream", 17 }, { "application/json", 16 },
 		{ "text/html", 9 }, { NULL, 0 } };
-	struct answer_opts opts = { .dialect = dialect_find("chat_completions"),
+	static const char *const dialects[] = { "chat_completions", "responses", "anthropic", "google" };
+	struct answer_opts opts = { .dialect = dialect_find(dialects[how >> 6]),
 		.stream = (how & 4) != 0,
 		.think = (how & 8) == 0,
 		.think_open = (how & 16) != 0,

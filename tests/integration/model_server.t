@@ -34,11 +34,16 @@ sub serve {
 	my ($c) = @_;
 	my ($head, $body, $n) = ('', '', 0);
 
-	while (my $l = <$c>) { $n = $1 if $l =~ /^content-length: (\d+)/i; last if $l =~ /^\r?\n$/ }
+	while (my $l = <$c>) { $head .= $l; $n = $1 if $l =~ /^content-length: (\d+)/i; last if $l =~ /^\r?\n$/ }
 	read $c, $body, $n if $n;
+	open my $f, '>', "$dir/last" or die $!;
+	print $f $head, $body;
+	close $f;
 	my $what = next_line();
 	note_line("$what " . length $body);
 	my $ok = '{"model":"m","choices":[{"index":0,"message":{"content":"Here I am."},"finish_reason":"stop"}]}';
+	$ok = '{"type":"message","model":"m","content":[{"type":"text","text":"Here I am."}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":4}}' if $head =~ m{^POST /v1/messages };
+	$ok = '{"candidates":[{"content":{"parts":[{"text":"Here I am."}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":4}}' if $head =~ m{:generateContent };
 	my $sse = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half \"}}]}\n\n";
 	return if $what eq 'drop';
 	if ($what eq 'half') { print $c "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n$sse"; return }
@@ -103,6 +108,32 @@ $s->wait_for('the first try', sub { asked() > 0 });
 $stream->close;
 $s->wait_for('the end of the run', sub { !$s->get("/sessions/$sid/active-run")->{json}{data}{active_run}{busy} }, 10);
 cmp_ok time - $t, '<', 10, 'a client that leaves ends the waiting too';
+
+# ---- servers of other vendors ----
+
+sub last_request { open my $f, '<', "$dir/last" or die $!; local $/; my ($head, $body) = split /\r\n\r\n/, <$f>, 2; return ($head, JSON::PP->new->utf8->decode($body)) }
+(my $root = $base) =~ s{/v1$}{};
+my $card = $s->post('/import/character', { payload => { name => 'Ann', description => 'Tall.', first_mes => '' } })->{json}{data}{character_id};
+for my $case (['anthropic', qr{^POST /v1/messages HTTP.*^x-api-key: sk-own\r.*}ms, sub { ($_[0]{system} ? 'system' : 'none', $_[0]{messages}[0]{role}, $_[0]{messages}[0]{content}[0]{text}) }],
+	['google', qr{^POST /v1beta/models/m:generateContent HTTP.*^x-goog-api-key: sk-own\r}ms, sub { ($_[0]{systemInstruction} ? 'system' : 'none', $_[0]{contents}[0]{role}, $_[0]{contents}[0]{parts}[0]{text}) }]) {
+	my ($provider, $looks, $take) = @$case;
+
+	script();
+	$s->configure(llm_provider => $provider, llm_base_url => $root, llm_api_key => 'sk-own');
+	$s->stop_tavernd; $s->start;
+	for my $field (0, 1) {
+		my $preset = $s->post('/import/preset', { data => { use_sysprompt => $field ? JSON::PP::true : JSON::PP::false, prompts => [{ identifier => 'main', content => 'Be kind.', system_prompt => JSON::PP::true }, { identifier => 'chatHistory', marker => JSON::PP::true }] } })->{json}{data}{id};
+		my $id = $s->post('/sessions', { title => 'T', preset_id => $preset })->{json}{data}{id};
+		$r = $s->post("/sessions/$id/respond", { message => 'Hi.' });
+		is $r->{json}{data}{generated_text}, 'Here I am.', "$provider: a reply" or diag $r->{raw};
+		is_deeply $r->{json}{data}{total_usage}, { prompt_tokens => 3, completion_tokens => 4, total_tokens => 7 }, "$provider: its usage";
+		my ($head, $body) = last_request();
+		like $head, $looks, "$provider: path and key";
+		my ($where, $role, $text) = $take->($body);
+		is_deeply [$where, $role, $text], $field ? ['system', 'user', 'Hi.'] : ['none', 'user', 'Be kind.'], "$provider: system text " . ($field ? 'in its field' : 'in the first user turn');
+	}
+}
+$s->configure(llm_provider => 'openai-compatible', llm_base_url => $base);
 
 # ---- TLS ----
 

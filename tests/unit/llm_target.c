@@ -1,6 +1,7 @@
 /* llm: where a base URL may lead: forms of URLs and addresses, the operator's list, what is never allowed. No
  * network. */
 #include "llm/addr.h"
+#include "llm/dialect.h"
 #include "llm/target.h"
 
 #include "base/tm.h"
@@ -14,6 +15,7 @@
 
 #include <arpa/inet.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 static void
@@ -215,6 +217,48 @@ paths(void **state)
 	}
 }
 
+/* Where the dialects' requests go, at the base URLs that people write. */
+static void
+dialect_paths(void **state)
+{
+	static const struct {
+		const char *dialect, *base, *model, *url;
+		bool stream;
+	} rows[] = {
+		{ "chat_completions", "https://8.8.8.8/v1/", "m", "https://8.8.8.8/v1/chat/completions",
+		    false },
+		{ "responses", "https://8.8.8.8/v1", "m", "https://8.8.8.8/v1/responses", true },
+		{ "anthropic", "https://8.8.8.8", "m", "https://8.8.8.8/v1/messages", true },
+		{ "anthropic", "https://8.8.8.8/v1/", "m", "https://8.8.8.8/v1/messages", false },
+		{ "google", "https://8.8.8.8", "models/gemini-3",
+		    "https://8.8.8.8/v1beta/models/gemini-3:generateContent", false },
+		{ "google", "https://8.8.8.8/v1beta", "a/b?c",
+		    "https://8.8.8.8/v1beta/models/a%2fb%3fc:streamGenerateContent?alt=sse", true },
+		{ "google", "https://8.8.8.8/x?k=v", "m",
+		    "https://8.8.8.8/x/v1beta/models/m:streamGenerateContent?k=v&alt=sse", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct dialect *d = dialect_find(rows[i].dialect);
+		struct llm_request q = {
+			.base_url = rows[i].base, .model = rows[i].model, .stream = rows[i].stream
+		};
+		struct llm_conf conf = { .allow_private = false };
+		struct ctx c = { .a = arena_create("test", 0) };
+		struct target t;
+		char *url;
+
+		assert_int_equal(
+		    target_open(&c, &conf, rows[i].base, d->path_of ? d->path_of(c.a, &q) : d->path, &t), 0);
+		assert_int_equal(curl_url_get(t.url, CURLUPART_URL, &url, 0), CURLUE_OK);
+		if (strcasecmp(url, rows[i].url) != 0)
+			fail_msg("%s instead of %s", url, rows[i].url);
+		curl_free(url);
+		arena_destroy(&c.a);
+	}
+}
+
 /* A resolver that takes its time, and one that knows an address. */
 static int
 slow_lookup(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **list)
@@ -262,6 +306,7 @@ main(void)
 		cmocka_unit_test(bad_forms),
 		cmocka_unit_test(paths),
 		cmocka_unit_test(names),
+		cmocka_unit_test(dialect_paths),
 	};
 
 	return cmocka_run_group_tests_name("llm_target", tests, NULL, NULL);

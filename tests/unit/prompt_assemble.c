@@ -433,6 +433,43 @@ takes_long_descriptions(void **state)
 	scene_end(&s);
 }
 
+/* Providers with a system field of their own, in the compat modes (decisions 55). */
+static void
+system_text_where_the_provider_wants_it(void **state)
+{
+	static const char with_field[] = "{\"use_sysprompt\":true,\"prompts\":[{\"identifier\":\"main\",\"content\":\"Be {{char}}.\",\"system_prompt\":true},"
+					 "{\"identifier\":\"late\",\"content\":\"Late.\",\"system_prompt\":false,\"role\":\"system\"}],\"prompt_order\":[{\"character_id\":100001,"
+					 "\"order\":[{\"identifier\":\"main\",\"enabled\":true},{\"identifier\":\"dialogueExamples\",\"enabled\":true},"
+					 "{\"identifier\":\"chatHistory\",\"enabled\":true},{\"identifier\":\"late\",\"enabled\":true}]}]}";
+	static const char talks[] = "{\"data\":{\"name\":\"Lyra\",\"mes_example\":\"<START>\\n{{user}}: So?\\n{{char}}: La la.\"}}";
+	struct scene s;
+	struct prompt *p;
+
+	(void)state;
+	for (int field = 0; field < 2; field++) {
+		char *preset;
+
+		scene_begin(&s, with_field, talks);
+		preset = arena_strdup(s.a, str_c(with_field));
+		if (!field)
+			memcpy(strstr(preset, "true"), "null", 4);
+		s.in.preset = prompt_preset_compile(s.a, parse(s.a, preset));
+		s.in.system_apart = true;
+		say(&s, PROMPT_USER, "hello");
+		p = run(&s);
+		assert_string_equal(p->messages[0].role, field ? "system" : "user");
+		assert_true(holds(p, "Bob: So?") && holds(p, "Lyra: La la.")); /* example lines carry their names */
+		assert_string_equal(p->messages[p->nmessages - 1].role, "system"); /* a later one stays: the writer's to place */
+		for (size_t i = 0; i < p->nmessages; i++)
+			assert_null(p->messages[i].name.p);
+		s.in.system_apart = false;
+		p = run(&s);
+		assert_string_equal(p->messages[0].role, "system");
+		assert_true(holds(p, "La la."));
+		scene_end(&s);
+	}
+}
+
 static void
 same_input_same_prompt(void **state)
 {
@@ -468,6 +505,7 @@ main(void)
 		cmocka_unit_test(rearranges_by_the_nodes),
 		cmocka_unit_test(survives_odd_assets),
 		cmocka_unit_test(takes_long_descriptions),
+		cmocka_unit_test(system_text_where_the_provider_wants_it),
 		cmocka_unit_test(same_input_same_prompt),
 	};
 

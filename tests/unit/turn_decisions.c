@@ -1,10 +1,9 @@
 /*
- * Decision statements over turns of a branch, against a real server and the echo provider: who is asked and when, what
- * timers hold, what a dry run leaves alone, what a failed turn leaves behind.
+ * Decision statements over turns of a branch, against a real server and the echo provider: who is asked and
+ * when, what timers hold, what a dry run leaves alone, what a failed turn leaves behind.
  */
 #include "../lib/pg.h"
 #include "base/tm.h"
-#include "turn/look.h"
 #include "turn/look.h"
 #include "turn/turn_private.h"
 
@@ -36,19 +35,24 @@ oracle_answer(void *arg, struct macro_turn *t, size_t from)
 
 		snprintf(oracle.asked + n, sizeof oracle.asked - n, "%.*s;", STR_ARG(t->ask.v.v[i].text));
 		if (!oracle.silent)
-			macro_turn_answer(t, i, (struct macro_answer){ .kind = oracle.yes ? MACRO_YES : MACRO_NO });
+			macro_turn_answer(
+			    t, i, (struct macro_answer){ .kind = oracle.yes ? MACRO_YES : MACRO_NO });
 	}
 }
 
 static const char story[] =
     "INSERT INTO tavern.account (id, name, created_at, updated_at) VALUES ('alice', 'Alice', 1, 1);"
-    "INSERT INTO tavern.document (account_no, digest, body, created_at) SELECT no, sha256('card'), '{\"data\":{\"name\":\"Ann\",\"description\":"
-    "\"{{#if decision:\\\"A fight starts\\\" sticky:2 cooldown:1}}FIGHT{{else}}CALM{{/if}}\",\"character_book\":{\"entries\":["
-    "{\"keys\":[\"hello\"],\"content\":\"LORE {{#if decision:\\\"It rains\\\" every:2}}WET{{/if}}\",\"enabled\":true,"
+    "INSERT INTO tavern.document (account_no, digest, body, created_at) SELECT no, sha256('card'), "
+    "'{\"data\":{\"name\":\"Ann\",\"description\":"
+    "\"{{#if decision:\\\"A fight starts\\\" sticky:2 "
+    "cooldown:1}}FIGHT{{else}}CALM{{/if}}\",\"character_book\":{\"entries\":["
+    "{\"keys\":[\"hello\"],\"content\":\"LORE {{#if decision:\\\"It rains\\\" "
+    "every:2}}WET{{/if}}\",\"enabled\":true,"
     "\"extensions\":{\"decision\":\"{{char}}  listens\"}}]}}}', 1 FROM tavern.account WHERE id = 'alice';"
     "INSERT INTO tavern.session (account_no, id, character_id, character_doc, created_at, updated_at) "
     "SELECT account_no, 's' || n, 'c', no, 1, 1 FROM tavern.document, generate_series(1, 4) n;"
-    "INSERT INTO tavern.segment (account_no, session_no) SELECT account_no, no FROM tavern.session ORDER BY no;"
+    "INSERT INTO tavern.segment (account_no, session_no) SELECT account_no, no FROM tavern.session ORDER BY "
+    "no;"
     "INSERT INTO tavern.branch (account_no, session_no, id, segs, his, created_at, updated_at) "
     "SELECT account_no, session_no, 'main', ARRAY[no], ARRAY[-1], 1, 1 FROM tavern.segment;";
 
@@ -104,8 +108,12 @@ stored_is(const char *session, const char *path, const char *expected)
 {
 	struct arena *a = arena_create("t", 0);
 
-	assert_string_equal(pg_value(a, arena_printf(a, "SELECT coalesce(decisions::json #>> '{%s}', 'none') FROM tavern.branch b JOIN tavern.session s "
-							"ON s.no = b.session_no WHERE s.id = '%s'", path, session)), expected);
+	assert_string_equal(pg_value(a, arena_printf(a,
+					    "SELECT coalesce(decisions::json #>> '{%s}', 'none') FROM "
+					    "tavern.branch b JOIN tavern.session s "
+					    "ON s.no = b.session_no WHERE s.id = '%s'",
+					    path, session)),
+	    expected);
 	arena_destroy(&a);
 }
 
@@ -206,9 +214,18 @@ static int
 setup(void **state)
 {
 	struct arena *a = arena_create("process", 0);
-	struct llm_conf lconf = { .connect_ms = 1000, .first_byte_ms = 1000, .idle_ms = 1000, .reply_max = 1 << 20 };
-	struct turns_conf conf = { .worker = "test", .provider = "echo", .model = "echo", .context_tokens = 8192, .reply_tokens = 300,
-		.cache_bytes = 1 << 20, .lease_ms = 30000, .decide = oracle_answer, .decision_model = "oracle" };
+	struct llm_conf lconf = {
+		.connect_ms = 1000, .first_byte_ms = 1000, .idle_ms = 1000, .reply_max = 1 << 20
+	};
+	struct turns_conf conf = { .worker = "test",
+		.provider = "echo",
+		.model = "echo",
+		.context_tokens = 8192,
+		.reply_tokens = 300,
+		.cache_bytes = 1 << 20,
+		.lease_ms = 30000,
+		.decide = oracle_answer,
+		.decision_model = "oracle" };
 
 	(void)state;
 	pg_migrate();

@@ -229,6 +229,8 @@ request_of(struct arena *a, const struct json *case_)
 			.prefill = json_get_bool(m, "prefill", false),
 			.reasoning = json_get_str(m, "reasoning"),
 			.tool_calls = json_get(m, "tool_calls"),
+			.model = json_get_str(m, "model"),
+			.blobs = json_get(m, "blobs"),
 			.tool_call_id = json_get_str(m, "tool_call_id") };
 	}
 	for (size_t i = 0; i < json_len(json_get(p, "stop")); i++)
@@ -244,6 +246,7 @@ request_of(struct arena *a, const struct json *case_)
 	q.params.top_k = json_get_int(p, "top_k", -1);
 	q.params.max_tokens = json_get_int(p, "max_output_tokens", -1);
 	q.params.seed = json_get_int(p, "seed", -1);
+	q.params.thinking_budget = json_get_int(p, "thinking_budget", -1);
 	q.params.reasoning_effort = effort.p ? arena_strdup(a, effort) : NULL;
 	q.model = arena_strdup(a, json_get_str(case_, "model"));
 	q.dialect = arena_strdup(a, json_get_str(case_, "dialect"));
