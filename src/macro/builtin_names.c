@@ -5,6 +5,8 @@
 
 #include "base/map.h"
 
+#include <math.h>
+
 static enum nv
 fn_group(struct ev *ev, const struct node *n, const struct str *argv, struct str *out)
 {
@@ -122,8 +124,8 @@ fn_greeting(struct ev *ev, const struct node *n, const struct str *argv, struct 
 	*out = STR("");
 	if (ev->piece->owner == MACRO_FIELD && !ev->r->env->field_in_field)
 		return NV_OK;
-	if (n->argc && !js_number(argv[0], &i))
-		return NV_OK;
+	if (n->argc && (!js_number(argv[0], &i) || i != floor(i)))
+		return eval_refuse(ev, n, argv, MACRO_W_TYPE, out);
 	if (i == 0)
 		*out = eval_field(ev, MF_FIRST_MESSAGE);
 	else if (ev->member && i >= 1 && i <= (double)ev->member->n_greetings)

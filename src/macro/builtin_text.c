@@ -5,6 +5,8 @@
 
 #include "base/utf8.h"
 
+#include <math.h>
+
 /* n times a character; more than could be inserted anyway is not made. */
 static enum nv
 repeat(struct ev *ev, const struct node *n, const struct str *argv, char c, struct str *out)
@@ -13,7 +15,7 @@ repeat(struct ev *ev, const struct node *n, const struct str *argv, char c, stru
 	double count = 1;
 	char *p;
 
-	if (n->argc && (!js_number(argv[0], &count) || count < 0))
+	if (n->argc && (!js_number(argv[0], &count) || count < 0 || count != floor(count)))
 		return eval_refuse(ev, n, argv, MACRO_W_TYPE, out);
 	if (count > (double)limit + 1)
 		count = (double)limit + 1;

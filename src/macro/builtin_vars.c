@@ -122,6 +122,14 @@ short_source(enum short_op op, bool global)
 	}
 }
 
+/* Number() of JavaScript: nothing counts as 0. */
+static bool
+number_of(struct str s, double *out)
+{
+	*out = 0;
+	return js_trim(s).n == 0 || js_number(s, out);
+}
+
 static struct str
 short_compare(enum short_op op, struct str a, struct str b)
 {
@@ -130,7 +138,7 @@ short_compare(enum short_op op, struct str a, struct str b)
 
 	if (op == SHORT_EQ || op == SHORT_NE)
 		return str_eq(a, b) == (op == SHORT_EQ) ? STR("true") : STR("false");
-	if (!js_number(a, &x) || !js_number(b, &y))
+	if (!number_of(a, &x) || !number_of(b, &y))
 		return STR("false");
 	yes = op == SHORT_GE ? x >= y : op == SHORT_LE ? x <= y : op == SHORT_GT ? x > y : x < y;
 	return yes ? STR("true") : STR("false");
@@ -196,7 +204,9 @@ short_run(struct ev *ev, const struct node *n, struct str *out)
 		return short_write(ev, n, VAR_ADD, key, value, out);
 	case SHORT_SUB:
 		*out = STR("");
-		return js_number(value, &num) ? short_write(ev, n, VAR_SUB, key, value, out) : NV_OK;
+		if (!number_of(value, &num))
+			return NV_OK;
+		return short_write(ev, n, VAR_ADD, key, js_number_text(ev->r->a, -num), out);
 	case SHORT_SET:
 		return short_write(ev, n, VAR_PUT, key, value, out);
 	default:

@@ -12,6 +12,7 @@ struct policy {
 	bool order_is_error; /* < of something that is no number keeps the block raw */
 	bool trim_truth;     /* the false words are compared trimmed */
 	bool strip_quotes;   /* values lose one pair of quotes */
+	bool blank_is_true;  /* only nothing at all is false, blanks are a text */
 	const char *const *falsy;
 };
 
@@ -21,11 +22,11 @@ static const char *const falsy_mar[] = { "false", "0", "no", "off", "null", "und
 static const char *const falsy_tom[] = { "false", "0", NULL };
 
 static const struct policy policies[MACRO_DIALECT__COUNT] = {
-	[MACRO_AUTO] = { false, true, true, true, falsy_page },
-	[MACRO_TAVERNHEADLESS] = { false, true, true, true, falsy_page },
-	[MACRO_SILLYTAVERN] = { false, false, true, false, falsy_page },
-	[MACRO_MARINARA] = { true, false, false, false, falsy_mar },
-	[MACRO_TOMORIBOT] = { false, false, true, false, falsy_tom },
+	[MACRO_AUTO] = { false, true, true, true, false, falsy_page },
+	[MACRO_TAVERNHEADLESS] = { false, true, true, true, false, falsy_page },
+	[MACRO_SILLYTAVERN] = { false, false, true, false, true, falsy_page },
+	[MACRO_MARINARA] = { true, false, false, false, false, falsy_mar },
+	[MACRO_TOMORIBOT] = { false, false, true, false, false, falsy_tom },
 };
 // clang-format on
 
@@ -45,7 +46,7 @@ truth_words(struct str value, enum macro_dialect d)
 	const struct policy *p = &policies[d];
 	struct str t = js_trim(value);
 
-	if (!t.n)
+	if (p->blank_is_true ? !value.n : !t.n)
 		return false;
 	if (!p->trim_truth)
 		t = value;
@@ -119,6 +120,19 @@ macro_operand(struct ev *ev, const struct operand *o, struct str *out)
 	return GOT_OK;
 }
 
+/* What a row prints without arguments, into nothing: {{trim}} must not reach the text around the block. */
+static bool
+row_value(struct ev *ev, const struct node *n, struct str *out)
+{
+	struct text t = { .sb = sb_new(ev->r->a) }, *around = ev->text;
+	enum nv st;
+
+	ev->text = &t;
+	st = row_get(n->row)->fn(ev, n, NULL, out);
+	ev->text = around;
+	return st == NV_OK;
+}
+
 /* What a bare word of the page's dialect names when its truth is asked: a variable, a known name, or itself.
  */
 static struct str
@@ -129,7 +143,8 @@ page_word(struct ev *ev, struct str w)
 	bool exact;
 	unsigned row;
 
-	if (w.n > 1 && (w.p[0] == '.' || w.p[0] == '$')) {
+	if (w.n > 1 && (w.p[0] == '.' || w.p[0] == '$') &&
+	    (ev->t->dialect != MACRO_SILLYTAVERN || short_name(w, 1, (uint32_t)w.n) == w.n)) {
 		struct macro_value v;
 		enum macro_code code;
 		bool has;
@@ -149,7 +164,7 @@ page_word(struct ev *ev, struct str w)
 
 		if (!r->fn)
 			return eval_field(ev, (enum macro_field)r->field);
-		if (!(r->flags & ROW_CHANCE) && r->fn(ev, &n, NULL, &out) == NV_OK)
+		if (!(r->flags & ROW_CHANCE) && row_value(ev, &n, &out))
 			return out;
 	}
 	return w;

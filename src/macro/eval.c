@@ -371,6 +371,21 @@ node_end(const struct ev *ev, const struct node *n)
 	return n->flags & NF_SCOPED ? ev->t->nodes[n->close].end : n->end;
 }
 
+/* Bytes of the source as they are printed: in the sillytavern dialect without the marks of \{ and \}. */
+static struct str
+source_text(struct ev *ev, uint32_t s, uint32_t e)
+{
+	struct text t = { .sb = sb_new(ev->r->a) }, *around = ev->text;
+	struct str raw = eval_src(ev, s, e);
+
+	if (ev->t->dialect != MACRO_SILLYTAVERN || str_chr(raw, '\\', 0) == STR_NPOS)
+		return raw;
+	ev->text = &t;
+	eval_gap(ev, s, e);
+	ev->text = around;
+	return sb_str(&t.sb);
+}
+
 /* What a refused macro prints: its source, nested macros replaced by their values (decisions 28). */
 static struct str
 refused_text(struct ev *ev, const struct node *n, const struct str *argv)
@@ -380,7 +395,7 @@ refused_text(struct ev *ev, const struct node *n, const struct str *argv)
 	uint32_t at = n->start;
 
 	if (!(n->flags & NF_COMPUTED) || !argv || ev->silent)
-		return eval_src(ev, n->start, node_end(ev, n));
+		return source_text(ev, n->start, node_end(ev, n));
 	sb = sb_new(ev->r->a);
 	for (unsigned i = 0; i < n->argc; i++) {
 		sb_add(&sb, eval_src(ev, at, args[i].s));
@@ -669,7 +684,7 @@ put_raw(struct ev *ev, const struct node *n, uint32_t end, enum macro_code code,
 
 	if (code < MACRO_W__COUNT)
 		eval_warn(ev, code, n, STR_NULL, "%s", what);
-	eval_literal(ev, raw.p, raw.n);
+	eval_gap(ev, n->start, end);
 	if (ev->r->env->trace)
 		eval_trace(ev, STR("raw"), raw, raw, MACRO_SRC_RAW, MACRO_BRANCH_RAW);
 }
@@ -701,6 +716,14 @@ list_node(struct ev *ev, uint32_t i, uint32_t e, uint32_t n1, uint32_t *pos)
 		put_raw(ev, n, n->end, MACRO_W_UNMATCHED, "nothing is open that this tag could close");
 		*pos = n->end;
 		return n->skip;
+	case N_BARE:
+		if (n->flags & NF_WORDS)
+			put_raw(ev, n, n->end, MACRO_W_ARITY, "the macro takes no content");
+		else
+			put_raw(ev, n, n->end, MACRO_W_UNCLOSED,
+			    "the block has no closing tag: the tag stays as written");
+		*pos = n->end;
+		return n->skip;
 	case N_REST:
 		put_raw(ev, n, e, MACRO_W_UNCLOSED,
 		    "the block has no closing tag: the text from here on stays as written");
@@ -717,7 +740,7 @@ list_node(struct ev *ev, uint32_t i, uint32_t e, uint32_t n1, uint32_t *pos)
 	st = run_macro(ev, n, &v);
 	*pos = node_end(ev, n);
 	if (st == NV_HALT || st == NV_DEPTH)
-		eval_literal(ev, v.p, v.n);
+		eval_gap(ev, n->start, *pos);
 	else
 		insert(ev, v);
 	return n->flags & NF_SCOPED ? ev->t->nodes[n->close].skip : n->skip;

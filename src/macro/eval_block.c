@@ -120,7 +120,7 @@ raw_block(struct ev *ev, const struct node *open, enum macro_code code, bool tra
 	if (code < MACRO_W__COUNT)
 		eval_warn(ev, code, open, STR("if"), "%s",
 		    cond_faults[code] ? cond_faults[code] : "the block stays as written");
-	eval_literal(ev, raw.p, raw.n);
+	eval_gap(ev, open->start, ev->t->nodes[open->close].end);
 	if (traced)
 		eval_trace(ev, STR("if"), raw, raw, MACRO_SRC_IF, MACRO_BRANCH_RAW);
 }

@@ -159,6 +159,9 @@ lint_node(struct lint *l, uint32_t i)
 	case N_STRAY:
 		add(l, MACRO_LINT_SYNTAX, n->start, n->end, "nothing is open that this tag could close");
 		break;
+	case N_BARE:
+		add(l, MACRO_LINT_SYNTAX, n->start, n->end, "the block has no closing tag");
+		break;
 	case N_REST:
 		add(l, MACRO_LINT_SYNTAX, n->start, n->end,
 		    "the block has no closing tag: the text from here on stays as written");

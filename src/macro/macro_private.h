@@ -32,6 +32,7 @@ enum node_type {
 	N_BUILT,   /* its name is made from another macro: refused */
 	N_RAW,     /* no name */
 	N_STRAY,   /* closer without opener */
+	N_BARE,    /* sillytavern: opener without closer, or of a macro without content; its tag stays as written */
 	N_REST,    /* unclosed block: the rest of the list stays as written */
 	N_OPEN,
 	N_ELIF,
@@ -186,6 +187,8 @@ void scan(struct compile *c);
 /* parse.c: classifies node i, whose closer was just found; its children are complete. */
 void parse_macro(struct compile *c, uint32_t i);
 uint32_t name_number(struct compile *c, struct str s);
+/* sillytavern: the byte after a variable name of the shorthand that begins at s; s: there is none. */
+uint32_t short_name(struct str src, uint32_t s, uint32_t e);
 bool name_boundary(struct str src, uint32_t at, uint32_t end); /* a block word may end here */
 /* What follows a node as a unit: a paired block or scoped macro reaches to its closer. Byte and node after
  * it. */
@@ -360,7 +363,7 @@ struct var *var_find(struct macro_run *r, enum macro_view view, struct str key, 
 bool var_read(struct ev *ev, enum macro_view view, struct str key, uint64_t hash, struct macro_value *out,
     bool *has_out, enum macro_code *code_out);
 /* The write macros; `op` as below. Returns NV_OK or NV_REFUSED with *code_out. */
-enum var_op { VAR_PUT, VAR_ADD, VAR_INC, VAR_DEC, VAR_DEL, VAR_SUB };
+enum var_op { VAR_PUT, VAR_ADD, VAR_INC, VAR_DEC, VAR_DEL };
 enum nv var_write(struct ev *ev, const struct node *n, enum var_op op, enum macro_view view, struct str key,
     struct str value, const char *source, struct str *out, enum macro_code *code_out);
 

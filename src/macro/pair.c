@@ -124,7 +124,7 @@ loose_middle(struct compile *c, uint32_t i, enum macro_dialect d)
 
 	if (d == MACRO_MARINARA) {
 		n->type = N_TEXT;
-	} else if (d == MACRO_SILLYTAVERN) {
+	} else if (d == MACRO_SILLYTAVERN && !(n->flags & NF_EXTRA)) {
 		n->type = N_NOTHING;
 	} else {
 		n->arg = n->type == N_ELIF ? 0 : n->arg;
@@ -197,6 +197,17 @@ on_close(struct pairing *p, uint32_t i)
 	p->block = vec_pop(&p->blocks);
 }
 
+/* Whether a macro takes content as one argument more. Lists do not. */
+static bool
+takes_content(const struct node *n)
+{
+	const struct row *r = row_get(n->row);
+
+	if (n->argc == UINT16_MAX || (r->max == ARGS_ANY && !(r->flags & ROW_RAW_ARGS)))
+		return false;
+	return n->argc + 1u >= r->min && n->argc + 1u <= r->max;
+}
+
 /* The content becomes the last argument: a copy of the list with one more. */
 static void
 add_content(struct compile *c, uint32_t i, uint32_t close)
@@ -205,8 +216,6 @@ add_content(struct compile *c, uint32_t i, uint32_t close)
 	struct arg content = { .s = n->end, .e = c->nodes.v[close].start, .n0 = n->skip, .n1 = close };
 	uint32_t first = (uint32_t)c->args.n;
 
-	if (n->argc == UINT16_MAX)
-		return;
 	for (uint32_t k = 0; k < n->argc; k++) {
 		struct arg a = c->args.v[n->arg + k];
 
@@ -223,14 +232,21 @@ static void
 on_scoped_close(struct pairing *p, uint32_t i)
 {
 	struct node *n = &p->c->nodes.v[i];
-	uint32_t at = *head_of(p, n->name);
+	uint32_t at = *head_of(p, n->name), open;
 
 	if (!at || at <= p->block) {
 		n->type = p->c->dialect == MACRO_MARINARA ? N_TEXT : N_STRAY;
 		return;
 	}
-	add_content(p->c, p->stack.v[at - 1].open, i);
+	open = p->stack.v[at - 1].open;
 	drop_to(p, at - 1);
+	if (takes_content(&p->c->nodes.v[open])) {
+		add_content(p->c, open, i);
+	} else { /* both tags stay as written */
+		p->c->nodes.v[open].type = N_BARE;
+		p->c->nodes.v[open].flags |= NF_WORDS;
+		n->type = N_STRAY;
+	}
 }
 
 /* ---- what has no closer ---- */
@@ -243,34 +259,35 @@ make_literal(struct compile *c, uint32_t from, uint32_t n1)
 			c->nodes.v[i].type = N_TEXT;
 }
 
+/* sillytavern: the tag alone stays as written, and its else vanishes. */
+static void
+unclosed_st(struct compile *c, const struct level *l)
+{
+	struct node *n = &c->nodes.v[l->open];
+
+	if (n->next)
+		c->nodes.v[n->next].type = N_NOTHING;
+	n->type = N_BARE;
+}
+
+/* Every opener that is left: where the list is one of arguments, none of them reaches into the next. */
 static void
 unclosed(struct pairing *p, uint32_t n1)
 {
-	size_t i = 0;
-	struct node *n;
+	for (size_t i = 0; i < p->stack.n; i++) {
+		const struct level *l = &p->stack.v[i];
+		struct node *n = &p->c->nodes.v[l->open];
 
-	while (i < p->stack.n && p->stack.v[i].scoped)
-		i++;
-	if (i == p->stack.n)
-		return;
-	n = &p->c->nodes.v[p->stack.v[i].open];
-	if (n->dialect == MACRO_MARINARA) {
-		make_literal(p->c, p->stack.v[i].open, n1);
-	} else if (n->dialect == MACRO_TAVERNHEADLESS) {
-		n->type = N_REST;
-	} else {
-		for (; i < p->stack.n; i++) { /* sillytavern: the tag alone stays; its else vanishes */
-			struct level *l = &p->stack.v[i];
-			uint32_t mid = l->scoped ? 0 : p->c->nodes.v[l->open].next;
-
-			if (l->scoped)
-				continue;
-			p->c->nodes.v[l->open].type = N_BUILT;
-			p->c->nodes.v[l->open].argc = 0;
-			p->c->nodes.v[l->open].flags |= NF_COMPUTED | NF_WORDS;
-			if (mid)
-				p->c->nodes.v[mid].type = N_NOTHING;
+		if (l->scoped)
+			continue;
+		if (n->dialect == MACRO_MARINARA) {
+			make_literal(p->c, l->open, n1);
+			return;
 		}
+		if (n->dialect == MACRO_TAVERNHEADLESS)
+			n->type = N_REST;
+		else
+			unclosed_st(p->c, l);
 	}
 }
 

@@ -109,6 +109,17 @@ time_utc(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 	return true;
 }
 
+/* {{getvar a::b}}: the page's macros split at ::, so this is a name with a blank; SillyTavern's take all behind the
+ * blank as one argument. */
+static bool
+mixes_separators(struct str src, unsigned row, struct shape sh)
+{
+	const struct row *r = row_get(row);
+
+	return r->style == ARGS_PAGE && r->max && sh.list != NO_POS && sh.blank < sh.list &&
+	       js_trim(str_sub(src, sh.blank, sh.list)).n > 0;
+}
+
 static void
 parse_named(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 {
@@ -121,16 +132,24 @@ parse_named(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 
 	if (word == NO_POS)
 		word = name_end = e;
-	if (!sh.child_in_name) {
-		if (time_utc(c, i, s, e))
+	if (!sh.child_in_name || sh.colon != NO_POS) {
+		if (!sh.child_in_name && time_utc(c, i, s, e))
 			return;
-		row = row_find(str_sub(c->src, s, word), d, &exact);
+		row = sh.child_in_name ? 0 : row_find(str_sub(c->src, s, word), d, &exact);
 		if (!row && sh.colon < word) {
 			row = row_find(str_sub(c->src, s, sh.colon), d, &exact);
 			if (row && row_get(row - 1)->max == 0)
 				row = 0;
 			else if (row)
 				word = sh.colon;
+		}
+		if (row && mixes_separators(c->src, row - 1, sh)) {
+			if (d == MACRO_SILLYTAVERN) {
+				add_arg(c, i, word, e);
+				set_row(c, i, row - 1, exact);
+				return;
+			}
+			row = 0;
 		}
 		if (row) {
 			row_args(c, i, row - 1, word, e);
@@ -246,9 +265,19 @@ parse_shorthand(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 	hash_key(c, i);
 }
 
+static uint32_t
+after_blanks(struct str src, uint32_t at, uint32_t e)
+{
+	size_t len;
+
+	while (at < e && js_blank(src, at, &len))
+		at += (uint32_t)len;
+	return at;
+}
+
 /* Bytes of a variable name of the sillytavern dialect: a letter, then letters, digits, _ and -, not ending in
  * -. */
-static uint32_t
+uint32_t
 short_name(struct str src, uint32_t s, uint32_t e)
 {
 	size_t at = s, end = s;
@@ -277,20 +306,18 @@ parse_short_st(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 {
 	struct str src = c->src, rest;
 	bool global = src.p[s] == '$';
-	uint32_t end = short_name(src, s + 1, e), at = end,
+	uint32_t name = after_blanks(src, s + 1, e), end = short_name(src, name, e), at = after_blanks(src, end, e),
 		 child = node_from(c->nodes.v, i + 1, c->nodes.v[i].skip, s);
 	size_t len, op;
 
-	while (at < e && js_blank(src, at, &len))
-		at += (uint32_t)len;
-	if (end == s + 1 || (child < c->nodes.v[i].skip && c->nodes.v[child].start < at)) {
+	if (end == name || (child < c->nodes.v[i].skip && c->nodes.v[child].start < at)) {
 		shorthand_unknown(c, i, s, e);
 		return;
 	}
 	if (at == e) {
 		set_name(c, i, N_READ, s, e);
 		c->nodes.v[i].flags |= global ? NF_GLOBAL : 0;
-		add_arg(c, i, s + 1, end);
+		add_arg(c, i, name, end);
 		hash_key(c, i);
 		return;
 	}
@@ -306,7 +333,7 @@ parse_short_st(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 	set_name(c, i, N_SHORT, s, end);
 	c->nodes.v[i].row = (uint16_t)op;
 	c->nodes.v[i].flags |= global ? NF_GLOBAL : 0;
-	add_arg(c, i, s + 1, end);
+	add_arg(c, i, name, end);
 	hash_key(c, i);
 	if (op != 2 && op != 3)
 		add_arg(c, i, at + (uint32_t)len, e);
@@ -375,14 +402,11 @@ static bool
 parse_else(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 {
 	uint32_t end, at, h;
-	size_t len;
 
 	if (!word_at(c->src, s, e, "else", &end))
 		return false;
 	set_tag(c, i, N_ELSE, c->dialect, "else");
-	at = end;
-	while (at < e && js_blank(c->src, at, &len))
-		at += (uint32_t)len;
+	at = after_blanks(c->src, end, e);
 	if (at == e)
 		return true;
 	c->nodes.v[i].flags |= NF_EXTRA;
@@ -461,7 +485,9 @@ parse_tag(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 	}
 	if (src.p[s] == 'e' || src.p[s] == 'E')
 		return parse_else(c, i, s, e);
-	if (src.p[s] == '/' && word_at(src, s + 1, e, "if", &end)) {
+	if (src.p[s] != '/')
+		return false;
+	if (word_at(src, d == MACRO_SILLYTAVERN ? after_blanks(src, s + 1, e) : s + 1, e, "if", &end)) {
 		set_tag(c, i, N_CLOSE, d, "if");
 		if (!blank_between(src, end, e))
 			c->nodes.v[i].flags |= NF_EXTRA;
@@ -497,11 +523,13 @@ parse_if_st(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 {
 	uint32_t end;
 	struct shape sh;
+	bool list;
 
 	if (!word_at(c->src, s, e, "if", &end))
 		return false;
 	sh = shape_of(c, i, s, e);
-	if (sh.list != NO_POS && blank_between(c->src, end, sh.list)) {
+	list = sh.list != NO_POS && blank_between(c->src, end, sh.list);
+	if (list) {
 		uint32_t first = c->nodes.v[i].argc;
 
 		c->nodes.v[i].arg = (uint32_t)c->args.n;
@@ -522,6 +550,8 @@ parse_if_st(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 		end++;
 	}
 	set_opener(c, i, MACRO_SILLYTAVERN, end, e);
+	if (list) /* an empty argument is one, and false */
+		c->headers.v[c->nodes.v[i].arg].empty = false;
 	return true;
 }
 

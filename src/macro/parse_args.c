@@ -317,7 +317,7 @@ shape_of(struct compile *c, uint32_t i, uint32_t s, uint32_t e)
 				sh.list = k.at;
 				break;
 			}
-			if (sh.colon == NO_POS)
+			if (sh.colon == NO_POS && !child)
 				sh.colon = k.at;
 		} else if (js_blank(c->src, k.at, &len)) {
 			if (sh.blank == NO_POS)

@@ -491,8 +491,6 @@ static enum nv
 new_value(struct ev *ev, const struct node *n, enum var_op op, const struct macro_value *cur,
     struct str value, struct macro_value *out)
 {
-	double v;
-
 	*out = (struct macro_value){ .text = value };
 	switch ((int)op) {
 	case VAR_ADD:
@@ -501,8 +499,6 @@ new_value(struct ev *ev, const struct node *n, enum var_op op, const struct macr
 		return counted(ev, n, cur, 1, out);
 	case VAR_DEC:
 		return counted(ev, n, cur, -1, out);
-	case VAR_SUB:
-		return js_number(value, &v) ? counted(ev, n, cur, -v, out) : NV_REFUSED;
 	default:
 		return NV_OK;
 	}
