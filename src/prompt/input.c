@@ -192,7 +192,7 @@ input_apply(struct build *b, const struct told *t, enum regex_channel ch, struct
 {
 	struct regex_call call = { .place = t->role == PROMPT_USER ? REGEX_PLACE_USER : REGEX_PLACE_AI, .channel = ch,
 		.has_depth = ch == REGEX_PROMPT, .depth = ch == REGEX_PROMPT ? told_depth(b, t) : 0, .expand = expand,
-		.expand_escaped = expand_escaped, .arg = b, .budget = &b->regex_budget, .own = own, .memo = b->in->regex_memo };
+		.expand_escaped = expand_escaped, .arg = b, .budget = &b->regex_budget, .stopped = &b->regex_stopped, .own = own, .memo = b->in->regex_memo };
 
 	if (b->in->scripts == NULL || !regex_set_wants(b->in->scripts, call.place, ch))
 		return text;

@@ -190,6 +190,7 @@ struct build {
 	VEC(struct lore_statement) statements; /* of lore entries */
 	struct rng rng;
 	struct regex_budget regex_budget;
+	struct regex_stopped regex_stopped;
 	enum message_macros message_macros;
 	enum macro_dialect dialect; /* of texts whose owner says nothing: the mode's */
 	struct str user;

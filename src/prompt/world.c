@@ -44,7 +44,7 @@ lore_rewrite(void *arg, struct str content, bool has_depth, int32_t depth)
 {
 	struct build *b = arg;
 	struct regex_call call = { .place = REGEX_PLACE_LORE, .channel = REGEX_PROMPT, .has_depth = has_depth, .depth = depth,
-		.expand = regex_expand, .arg = b, .budget = &b->regex_budget, .memo = b->in->regex_memo };
+		.expand = regex_expand, .arg = b, .budget = &b->regex_budget, .stopped = &b->regex_stopped, .memo = b->in->regex_memo };
 
 	if (b->in->scripts == NULL || !regex_set_wants(b->in->scripts, REGEX_PLACE_LORE, REGEX_PROMPT))
 		return content;

@@ -349,6 +349,40 @@ finish(struct apply *ap, struct replace_run *run, size_t from)
 	return REGEX_RAN;
 }
 
+static bool
+was_stopped(const struct regex_stopped *list, const struct compiled *c)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->script[i] == c)
+			return true;
+	return list->n == sizeof(list->script) / sizeof(list->script[0]); /* too many to tell: nobody goes on */
+}
+
+/*
+ * What one script may take of a shared budget: a quarter of what is left, so that hostile patterns leave something
+ * for the others; when it is gone, a little for those that have not been stopped (case B17).
+ */
+static struct regex_budget
+share_of(const struct regex_call *call, const struct compiled *c)
+{
+	enum { LEAST_US = 1000 };
+
+	if (call->budget == NULL)
+		return (struct regex_budget){ REGEX_BUDGET_US };
+	if (call->budget->us / 4 >= LEAST_US)
+		return (struct regex_budget){ call->budget->us / 4 };
+	return (struct regex_budget){ call->stopped != NULL && !was_stopped(call->stopped, c) ? LEAST_US : 0 };
+}
+
+static void
+stop(const struct regex_call *call, const struct compiled *c)
+{
+	struct regex_stopped *list = call->stopped;
+
+	if (list != NULL && !was_stopped(list, c))
+		list->script[list->n++] = c;
+}
+
 static enum regex_verdict
 replace_all(struct apply *ap, const struct compiled *c, const struct regex *re)
 {
@@ -360,10 +394,12 @@ replace_all(struct apply *ap, const struct compiled *c, const struct regex *re)
 		.call = ap->call,
 		.search = &search,
 		.text = ap->text };
+	struct regex_budget share = share_of(ap->call, c);
+	int64_t given = share.us;
 	enum regex_result found;
 	size_t from = 0;
 
-	regex_search(&search, ap->a, re, ap->text, ap->call->budget);
+	regex_search(&search, ap->a, re, ap->text, &share);
 	while ((found = regex_next(&search)) == REGEX_MATCH) {
 		if (ap->matches++ == 0) {
 			run.out = sb_new_max(ap->a, REGEX_RESULT_MAX);
@@ -376,7 +412,10 @@ replace_all(struct apply *ap, const struct compiled *c, const struct regex *re)
 		if (run.out.over)
 			break;
 	}
+	if (ap->call->budget != NULL)
+		ap->call->budget->us -= given - share.us;
 	if (found == REGEX_LIMIT) {
+		stop(ap->call, c);
 		ap->detail = "match limit";
 		return REGEX_BREACH;
 	}

@@ -91,6 +91,12 @@ struct regex_trace {
 	VEC(struct regex_trace_item) items;
 };
 
+/* Scripts that a limit has stopped in a piece of work; see regex_call. */
+struct regex_stopped {
+	const void *script[32];
+	size_t n;
+};
+
 struct regex_call {
 	enum regex_place place;
 	enum regex_channel channel;
@@ -107,6 +113,8 @@ struct regex_call {
 	void *arg;
 	struct regex_budget
 	    *budget; /* CPU time shared by the calls of an assembly; NULL = REGEX_BUDGET_US for each script */
+	/* Kept with the budget: when it is gone, scripts that were not stopped still get a little. NULL = none does. */
+	struct regex_stopped *stopped;
 	/*
 	 * If not NULL, filled with the parts of the result that come from `text` (captured text too), in
 	 * order: the rest was put in by scripts, and macros in it are never expanded (decisions 52).

@@ -390,6 +390,31 @@ keeps_nothing_that_was_stopped(void **state)
 	assert_int_equal(s.entries, 0);
 }
 
+/* Case B17: hostile patterns share what they may take; what they leave is enough for the others. */
+static void
+leaves_time_for_others(void **state)
+{
+	struct regex_script v[26];
+	struct regex_budget budget = { REGEX_BUDGET_US };
+	struct regex_stopped stopped = { 0 };
+	struct regex_call call = { .place = REGEX_PLACE_AI, .channel = REGEX_PERSIST, .budget = &budget, .stopped = &stopped };
+	struct sb text = sb_new(a);
+	const struct regex_set *set;
+
+	(void)state;
+	for (int i = 0; i < 25; i++)
+		v[i] = script("/(a|a|b)+$/g", "x");
+	v[25] = script("/fox/g", "hare");
+	set = regex_set_compile(a, v, 26);
+	for (int i = 0; i < 2000; i++)
+		sb_adds(&text, "aaaaaaaaaaaaaaaaaaaaa");
+	sb_adds(&text, "! the fox");
+	for (int i = 0; i < 5; i++)
+		assert_true(str_ends(regex_apply(a, set, sb_str(&text), &call, NULL), STR("the hare")));
+	assert_true(budget.us < 1000);
+	assert_int_equal(stopped.n, 25);
+}
+
 int
 main(void)
 {
@@ -406,6 +431,7 @@ main(void)
 		cmocka_unit_test(remembers_what_depends_on_the_text_alone),
 		cmocka_unit_test(forgets_what_is_too_much),
 		cmocka_unit_test(keeps_nothing_that_was_stopped),
+		cmocka_unit_test(leaves_time_for_others),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
