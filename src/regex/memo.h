@@ -8,12 +8,14 @@
 
 #include "regex/script.h"
 
-struct regex_memo *regex_memo_create(struct arena *a, size_t bytes); /* its contents go with the arena */
+/* At most `bytes` of results; they go with the arena. */
+struct regex_memo *regex_memo_create(struct arena *a, size_t bytes);
 
 struct regex_memo_stats {
 	size_t entries, bytes;
 	uint64_t hits, misses;
 };
+/* How full it is and how well it serves. */
 void regex_memo_stats(struct regex_memo *m, struct regex_memo_stats *out);
 
 /* ---- private to regex ---- */
@@ -21,11 +23,13 @@ void regex_memo_stats(struct regex_memo *m, struct regex_memo_stats *out);
 struct regex_memo_key {
 	uint64_t v[2];
 };
-struct regex_memo_key regex_memo_print(struct str s);                                        /* of a text */
-void regex_memo_mix(struct regex_memo_key *k, const struct regex_memo_key *print);           /* order matters */
+/* The key of a text. */
+struct regex_memo_key regex_memo_print(struct str s);
+/* Makes `print` part of *k; the order of such parts matters. */
+void regex_memo_mix(struct regex_memo_key *k, const struct regex_memo_key *print);
 /* True: *text is what the scripts made of it (in `a`, or untouched), *own its parts if asked for. */
 bool regex_memo_get(struct regex_memo *m, const struct regex_memo_key *k, struct arena *a, struct str *text, struct regex_own *own);
-/* `out` absent = the text stays as it is. */
+/* Keeps a result: `out` absent = the text stays as it is. */
 void regex_memo_put(struct regex_memo *m, const struct regex_memo_key *k, struct str out, const struct regex_own *own);
 
 #endif
