@@ -69,19 +69,21 @@ turn_debug(const struct turn *t, const char *what)
 	return json_get_bool(json_get(t->policy.policy, "debug"), what, false);
 }
 
-/* How the session's worldbook is called in traces; the scope id is the wire's: worldbook:ID:VERSION. */
+/* How the books are called in traces; the scope id of the session's worldbook is the wire's: worldbook:ID:VERSION. */
 static void
 books_name(struct turn *t)
 {
-	struct prompt_book_name *n;
+	struct prompt_book_name *v = arena_array(t->c->a, struct prompt_book_name, 2);
+	struct str card = t->card ? prompt_card_name(t->card) : STR("");
+	size_t n = 0;
 
-	if (t->in.nbooks == 0)
-		return;
-	n = arena_new(t->c->a, struct prompt_book_name);
-	*n = (struct prompt_book_name){ .book = t->in.books[0].book, .worldbook_id = t->s.worldbook.id, .name = t->s.worldbook.name,
-		.scope = str_c(arena_printf(t->c->a, "worldbook:%.*s:%lld", STR_ARG(t->s.worldbook.id), (long long)t->s.worldbook.version_no)) };
-	t->in.book_names = n;
-	t->in.nbook_names = 1;
+	if (t->in.nbooks > 0)
+		v[n++] = (struct prompt_book_name){ .book = t->in.books[0].book, .worldbook_id = t->s.worldbook.id, .name = t->s.worldbook.name,
+			.scope = str_c(arena_printf(t->c->a, "worldbook:%.*s:%lld", STR_ARG(t->s.worldbook.id), (long long)t->s.worldbook.version_no)) };
+	if (t->card_book)
+		v[n++] = (struct prompt_book_name){ .book = t->card_book, .name = card, .scope = card };
+	t->in.book_names = v;
+	t->in.nbook_names = n;
 }
 
 /* A turn of decision statements is the newest message: another one, or the same edited, is another turn. */

@@ -224,6 +224,7 @@ struct cached_lore {
 	bool has_worldbook;
 };
 
+/* Timed effects are remembered by a book's name: names of people may repeat, so books go by ids. */
 static struct cached_lore *
 lore_compile(struct turn *t, struct arena *own, struct arena *tmp, size_t *outside)
 {
@@ -232,13 +233,12 @@ lore_compile(struct turn *t, struct arena *own, struct arena *tmp, size_t *outsi
 	struct str text;
 
 	if (doc) {
-		l->bound[l->n++] = (struct lore_bound){ lore_book_read(own, t->s.worldbook.name, doc), LORE_CHAT };
+		l->bound[l->n++] = (struct lore_bound){ lore_book_read(own, t->s.worldbook.id, doc), LORE_CHAT };
 		l->has_worldbook = true;
 	}
 	doc = t->s.character_doc ? document_json(t, tmp, t->s.character_doc, &text) : NULL;
 	if (json_get(json_get(doc, "data"), "character_book"))
-		l->bound[l->n++] = (struct lore_bound){ lore_book_read(own, t->card ? prompt_card_name(t->card) : STR(""),
-							    json_get(json_get(doc, "data"), "character_book")),
+		l->bound[l->n++] = (struct lore_bound){ lore_book_read(own, STR(":character"), json_get(json_get(doc, "data"), "character_book")),
 			LORE_CHARACTER };
 	for (size_t i = 0; i < l->n; i++)
 		*outside += lore_book_bytes(l->bound[i].book);
@@ -292,6 +292,7 @@ assets_load(struct turn *t)
 		t->in.lore = lore->set;
 		t->in.books = lore->bound;
 		t->in.nbooks = lore->has_worldbook ? 1 : 0;
+		t->card_book = lore->n > t->in.nbooks ? lore->bound[t->in.nbooks].book : NULL;
 	}
 	if (t->card) {
 		t->in.cards = arena_copy(t->c->a, &t->card, sizeof(t->card));

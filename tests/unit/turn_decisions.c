@@ -50,11 +50,22 @@ static const char story[] =
     "every:2}}WET{{/if}}\",\"enabled\":true,"
     "\"extensions\":{\"decision\":\"{{char}}  listens\"}}]}}}', 1 FROM tavern.account WHERE id = 'alice';"
     "INSERT INTO tavern.session (account_no, id, character_id, character_doc, created_at, updated_at) "
-    "SELECT account_no, 's' || n, 'c', no, 1, 1 FROM tavern.document, generate_series(1, 4) n;"
+    "SELECT account_no, 's' || n, 'c', no, 1, 1 FROM tavern.document, generate_series(1, 5) n;"
     "INSERT INTO tavern.segment (account_no, session_no) SELECT account_no, no FROM tavern.session ORDER BY "
     "no;"
     "INSERT INTO tavern.branch (account_no, session_no, id, segs, his, created_at, updated_at) "
-    "SELECT account_no, session_no, 'main', ARRAY[no], ARRAY[-1], 1, 1 FROM tavern.segment;";
+    "SELECT account_no, session_no, 'main', ARRAY[no], ARRAY[-1], 1, 1 FROM tavern.segment;"
+    "INSERT INTO tavern.document (account_no, digest, body, created_at) SELECT no, sha256('book'), "
+    "'{\"entries\":{\"0\":{\"uid\":0,\"key\":[\"hello\"],\"content\":\"WORLD\"}}}', 1 FROM tavern.account "
+    "WHERE id = 'alice';"
+    "INSERT INTO tavern.asset (account_no, kind, id, name, source, created_at, updated_at) "
+    "SELECT no, 'worldbook', 'w', 'Ann', 'api', 1, 1 FROM tavern.account WHERE id = 'alice';"
+    "INSERT INTO tavern.asset_version (account_no, asset_no, id, version_no, content_hash, body_no, "
+    "created_at) "
+    "SELECT a.account_no, a.no, 'wv', 1, 'x', d.no, 1 FROM tavern.asset a JOIN tavern.document d ON d.digest "
+    "= sha256('book');"
+    "UPDATE tavern.asset SET head_no = (SELECT no FROM tavern.asset_version);"
+    "UPDATE tavern.session SET worldbook_profile_id = 'w' WHERE id = 's5'";
 
 static struct turn_request
 request(const char *session, const char *message)
@@ -139,6 +150,24 @@ timers_hold_over_turns(void **state)
 	assert_string_equal(s.asked, "A fight starts;Ann listens;");
 	assert_true(!s.fight && !s.lore);
 	stored_is("s1", "turn", "5");
+}
+
+/* A worldbook called as the character is another book: both are scanned. */
+static void
+books_of_one_name(void **state)
+{
+	struct ctx *c = pg_ctx(app, "alice");
+	struct turn_request q = request("s5", "hello");
+	struct turn *t;
+
+	(void)state;
+	c->now = tm_now();
+	t = turn_open(turns, c, &q);
+	assert_non_null(t);
+	assert_true(sent(t->prompt, "LORE") && sent(t->prompt, "WORLD"));
+	turn_reader_left(t);
+	turn_run(t, &(struct sb){ .a = c->a });
+	pg_ctx_free(&c);
 }
 
 static void
@@ -244,6 +273,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timers_hold_over_turns),
 		cmocka_unit_test(dry_run_moves_nothing),
+		cmocka_unit_test(books_of_one_name),
 		cmocka_unit_test(silence_is_no_answer_and_not_kept),
 		cmocka_unit_test(failed_turn_leaves_no_trace),
 	};
