@@ -157,6 +157,8 @@ struct macro_member {
 
 /* ---- variables ---------------------------------------------------------------------------------- */
 
+enum macro_scope { MACRO_SCOPE_BRANCH, MACRO_SCOPE_GLOBAL };
+
 struct macro_value {
 	struct str text;         /* absent: the value is json */
 	const struct json *json; /* NULL with absent text: JSON null */
@@ -176,6 +178,9 @@ enum macro_view {
 struct macro_vars {
 	bool (*get)(
 	    void *ctx, enum macro_view view, struct str name, struct macro_value *out); /* false: not set */
+	/* The layer that a scope's writes go to, as an object; NULL = none is known, writes have all the room there
+	 * is. */
+	const struct json *(*layer)(void *ctx, enum macro_scope scope);
 	void *ctx;
 };
 
@@ -352,8 +357,6 @@ struct macro_trace {
 	enum macro_source_kind kind;
 	enum macro_branch branch;
 };
-
-enum macro_scope { MACRO_SCOPE_BRANCH, MACRO_SCOPE_GLOBAL };
 
 struct macro_write {
 	bool del;

@@ -272,6 +272,8 @@ struct var {
 	uint64_t hash;
 	uint8_t state;
 	bool used, touched; /* slot in use; written or deleted in this run */
+	bool counted, held; /* room.c: looked up; its layer holds it, with the writes so far… */
+	size_t bytes;       /* …in so many bytes */
 	struct macro_value v;
 };
 
@@ -285,6 +287,11 @@ struct field_cell {
 	struct str text;
 };
 
+struct room { /* what the layer of a scope holds, with the writes so far */
+	bool known;
+	size_t names, bytes;
+};
+
 struct plan; /* decide_reach.c: the planning pass */
 
 struct macro_run {
@@ -292,6 +299,7 @@ struct macro_run {
 	const struct macro_env *env;
 	struct macro_result res;
 	struct vartab tab[MACRO_VIEW__COUNT];
+	struct room room[2]; /* branch, global */
 	unsigned code_count[MACRO_W__COUNT];
 	uint32_t code_last[MACRO_W__COUNT]; /* index of the last warning of the code */
 	struct map *used;
@@ -362,10 +370,15 @@ struct var *var_find(struct macro_run *r, enum macro_view view, struct str key, 
 /* Reads a key or path; false and *code_out if it is refused. *has_out: it exists. */
 bool var_read(struct ev *ev, enum macro_view view, struct str key, uint64_t hash, struct macro_value *out,
     bool *has_out, enum macro_code *code_out);
+/* A member of an object, null told from absent. */
+bool var_member(const struct json *o, struct str key, struct json **out);
 /* The write macros; `op` as below. Returns NV_OK or NV_REFUSED with *code_out. */
 enum var_op { VAR_PUT, VAR_ADD, VAR_INC, VAR_DEC, VAR_DEL };
 enum nv var_write(struct ev *ev, const struct node *n, enum var_op op, enum macro_view view, struct str key,
     struct str value, const char *source, struct str *out, enum macro_code *code_out);
+
+/* room.c: takes the room that a write needs (v NULL: a delete); false: there is too little, nothing is taken. */
+bool room_take(struct macro_run *r, enum macro_view view, struct var *x, const struct macro_value *v);
 
 /* cond_parse.c */
 struct str unescape_page(struct arena *a, struct str s);     /* a backslash takes the next byte */

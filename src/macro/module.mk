@@ -5,7 +5,7 @@ libmacro_a_SOURCES = \
 	src/macro/cond_marinara.c src/macro/cond_parse.c src/macro/cond_private.h src/macro/decide.h src/macro/decide_plan.c src/macro/decide_reach.c \
 	src/macro/decide_read.c src/macro/decide_turn.c src/macro/dialect_marinara.c src/macro/eval.c src/macro/eval_block.c src/macro/eval_piece.c src/macro/eval_private.h src/macro/js.c \
 	src/macro/lint.c src/macro/macro.c src/macro/macro.h src/macro/macro_private.h src/macro/pair.c src/macro/parse.c src/macro/parse_args.c src/macro/parse_private.h \
-	src/macro/prep.c src/macro/result.c src/macro/scan.c src/macro/time_format.c src/macro/time_format.h \
+	src/macro/prep.c src/macro/result.c src/macro/room.c src/macro/scan.c src/macro/time_format.c src/macro/time_format.h \
 	src/macro/tomori.c src/macro/tomori.h src/macro/tomori_audit.c src/macro/tomori_expand.c \
 	src/macro/tomori_private.h src/macro/values.c src/macro/values.h src/macro/vars.c
 

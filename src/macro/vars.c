@@ -237,9 +237,8 @@ place_find(struct ev *ev, enum macro_view view, struct str key, uint64_t hash, s
 
 #define KEY_SHORT 256
 
-/* A member of an object, null told from absent. */
-static bool
-member(const struct json *o, struct str key, struct json **out)
+bool
+var_member(const struct json *o, struct str key, struct json **out)
 {
 	char buf[KEY_SHORT];
 	struct json_iter it = { 0 };
@@ -286,7 +285,7 @@ place_value(const struct place *pl, struct macro_value *out, bool *has, enum mac
 			*code = MACRO_W_TYPE;
 			return false;
 		}
-		*has = member(j, pl->path.seg.v[i], &v);
+		*has = var_member(j, pl->path.seg.v[i], &v);
 		if (!*has) {
 			*out = (struct macro_value){ .text = STR("") };
 			return true;
@@ -327,8 +326,8 @@ side_effect(struct ev *ev, const struct node *n, const char *source)
 						: "the write is shown but not stored");
 }
 
-/* Sets or deletes a variable in the overlay and records it. */
-static void
+/* Sets or deletes a variable in the overlay and records it, if the turn can store it. */
+static bool
 stage(struct ev *ev, const struct node *n, enum macro_view view, struct var *root,
     const struct macro_value *v, const char *source)
 {
@@ -340,6 +339,11 @@ stage(struct ev *ev, const struct node *n, enum macro_view view, struct var *roo
 		.source_macro = source,
 	};
 
+	if (!room_take(r, view, root, v)) {
+		eval_warn(ev, MACRO_W_WRITES, n, str_c(source),
+		    "the variables would pass what can be stored: the write does nothing");
+		return false;
+	}
 	if (v)
 		w.value = root->v = *v;
 	root->state = v ? VAR_SET : VAR_ABSENT;
@@ -347,6 +351,7 @@ stage(struct ev *ev, const struct node *n, enum macro_view view, struct var *roo
 	ev->writes++;
 	vec_push(r->a, &r->res.writes, w);
 	side_effect(ev, n, source);
+	return true;
 }
 
 /* A copy of the root with the leaf set (or removed); missing parents are made. NULL and *code if a parent is
@@ -573,8 +578,7 @@ var_write(struct ev *ev, const struct node *n, enum var_op op, enum macro_view v
 		if (!root.json)
 			return NV_REFUSED;
 	}
-	stage(ev, n, view, pl.root, &root, source);
-	if (op == VAR_INC || op == VAR_DEC)
+	if (stage(ev, n, view, pl.root, &root, source) && (op == VAR_INC || op == VAR_DEC))
 		*out = next.text;
 	return NV_OK;
 }
@@ -586,7 +590,7 @@ layer_get(const struct json *layer, struct str name, struct macro_value *out)
 {
 	struct json *v;
 
-	if (!layer || !member(layer, name, &v))
+	if (!layer || !var_member(layer, name, &v))
 		return false;
 	*out = json_value(v);
 	return true;
@@ -607,10 +611,18 @@ layers_get(void *ctx, enum macro_view view, struct str name, struct macro_value 
 	return view == MACRO_ORDINARY && layer_get(l->global, name, out);
 }
 
+static const struct json *
+layers_layer(void *ctx, enum macro_scope scope)
+{
+	const struct macro_layers *l = ctx;
+
+	return scope == MACRO_SCOPE_GLOBAL ? l->global : l->branch;
+}
+
 struct macro_vars
 macro_vars_layers(struct macro_layers *l)
 {
-	return (struct macro_vars){ .get = layers_get, .ctx = l };
+	return (struct macro_vars){ .get = layers_get, .layer = layers_layer, .ctx = l };
 }
 
 void

@@ -289,6 +289,54 @@ test_big_key(void **state)
 	}
 }
 
+/* What the stored layers can take: so many names, so many bytes; a delete makes room, the other scope is not full. */
+static void
+test_room_names(void **state)
+{
+	struct json *full = json_object(a);
+	struct scene s;
+
+	(void)state;
+	for (int i = 0; i < LIM_VARIABLES - 1; i++)
+		json_set_c(full, arena_printf(a, "v%d", i), "x");
+	scene_init(&s, a);
+	s.layers.branch = full;
+	assert_text(scene_eval(&s, STR("{{setvar::new::1}}{{.new}}{{setvar::v0::2}}{{.v0}}"), MACRO_AUTO), "12");
+	assert_int_equal(scene_count(&s, MACRO_W_WRITES), 0);
+	assert_text(scene_eval(&s,
+			STR("{{setvar::new::1}}{{setvar::more::1}}[{{.more}}]{{incvar::c}}{{.c}}{{.n=3}}{{setvar::v0::2}}{{.v0}}"),
+			MACRO_AUTO),
+	    "[]2");
+	assert_int_equal(scene_count(&s, MACRO_W_WRITES), 3);
+	assert_int_equal(s.res->writes.n, 2);
+	assert_text(scene_eval(&s, STR("{{setvar::a::1}}{{deletevar::v0}}{{setvar::b::2}}{{.b}}{{$g=5}}{{$g}}"), MACRO_AUTO),
+	    "25");
+	assert_int_equal(scene_count(&s, MACRO_W_WRITES), 0);
+}
+
+static void
+test_room_bytes(void **state)
+{
+	const size_t quotes = 2;
+	struct str most = repeated(a, "x", LIM_VARIABLE_BYTES - quotes);
+	struct scene s;
+	struct sb sb = sb_new(a);
+
+	(void)state;
+	scene_init(&s, a);
+	s.layers.branch = json_object(a);
+	s.env.limits.length = SIZE_MAX / 2;
+	sb_addf(&sb, "{{setvar::a::%.*s}}{{hasvar::a}}{{setvar::b::}}{{hasvar::b}}{{setvar::a::}}{{setvar::b::y}}{{.b}}",
+	    STR_ARG(most));
+	assert_text(scene_eval(&s, sb_str(&sb), MACRO_AUTO), "truefalsey");
+	assert_int_equal(scene_count(&s, MACRO_W_WRITES), 1);
+	sb = sb_new(a);
+	sb_addf(&sb, "{{setvar::a::%.*sx}}{{hasvar::a}}{{setvar::o.k::%.*s}}{{hasvar::o}}", STR_ARG(most), STR_ARG(most));
+	assert_text(scene_eval(&s, sb_str(&sb), MACRO_AUTO), "falsefalse");
+	assert_int_equal(scene_count(&s, MACRO_W_WRITES), 2);
+	assert_int_equal(s.res->writes.n, 0);
+}
+
 /* Every prefix of a valid template. */
 static void
 test_prefixes(void **state)
@@ -322,6 +370,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_parens, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tomori_depth, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_decisions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_room_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_room_bytes, setup, teardown),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_nested),
 		cmocka_unit_test(test_big_key),
