@@ -95,11 +95,18 @@ unescape(struct str s)
 	return sb_str(&sb);
 }
 
+/* A line of examples: the dialect of its fence, and whether Ann speaks beside Bob ("group" behind it). */
+struct fence {
+	enum macro_dialect d;
+	bool group;
+};
+
 static void
-example(struct str line, enum macro_dialect d, int number)
+example(struct str line, struct fence fence, int number)
 {
 	size_t at = str_find(line, STR(" => "), 0);
 	struct macro_piece p = { .original = STR("ORIG") };
+	struct macro_member members[2];
 	struct str text, want, got;
 	struct scene s;
 
@@ -107,69 +114,145 @@ example(struct str line, enum macro_dialect d, int number)
 	text = unescape(str_sub(line, 0, at));
 	want = unescape(str_sub(line, at + 4, line.n));
 	page_scene(&s);
-	p.tpl = macro_compile(a, text, d);
+	if (fence.group) {
+		members[0] = members[1] = s.member;
+		members[1].field[MF_CHAR].text = STR("Ann");
+		s.env.members = members;
+		s.env.n_members = 2;
+		s.env.group = true;
+	}
+	p.tpl = macro_compile(a, text, fence.d);
 	got = macro_eval(macro_run_new(a, &s.env), &p);
 	if (!str_eq(got, want))
 		fail_msg("line %d: %.*s\n  prints %.*s", number, STR_ARG(line), STR_ARG(got));
 }
 
-static void
-test_examples(void **state)
-{
-	struct str rest, line;
-	enum macro_dialect d = MACRO_AUTO;
-	bool inside = false;
-	int number = 0, examples = 0;
+typedef void line_fn(struct str line, struct fence fence, int number);
 
-	(void)state;
-	a = arena_create("docs", 0);
-	rest = read_page();
-	while (str_next(&rest, '\n', &line)) {
-		number++;
+/* Calls fn for every line of examples of the page. */
+static void
+each_example(line_fn *fn)
+{
+	struct str rest = read_page(), line, word, words;
+	struct fence fence = { 0 };
+	bool inside = false;
+
+	for (int number = 1; str_next(&rest, '\n', &line); number++) {
 		if (inside && str_starts(line, STR("```"))) {
 			inside = false;
 		} else if (str_starts(line, STR("```macro"))) {
 			inside = true;
-			d = MACRO_AUTO;
-			macro_dialect_parse(str_trim(str_sub(line, 8, line.n)), &d);
+			fence = (struct fence){ .d = MACRO_AUTO };
+			words = str_sub(line, 8, line.n);
+			while (str_next(&words, ' ', &word)) {
+				macro_dialect_parse(word, &fence.d);
+				fence.group |= str_is(word, "group");
+			}
 		} else if (inside) {
-			example(line, d, number);
-			examples++;
+			fn(line, fence, number);
 		}
 	}
-	assert_true(examples > 70);
+}
+
+static void
+test_examples(void **state)
+{
+	(void)state;
+	a = arena_create("docs", 0);
+	each_example(example);
 	arena_destroy(&a);
 }
 
-/* In an example, behind the braces and whatever marks stand there. */
-static bool
-has_example(struct str page, const char *name)
-{
-	struct str n = str_c(name);
+/* The examples of each dialect, left of => only; those of the default one count for tavernheadless. */
+static struct sb written[MACRO_DIALECT__COUNT];
 
-	for (size_t at = 0; (at = str_find(page, n, at)) != STR_NPOS; at++)
-		if (at >= 2 && page.p[at - 1] == '{' && page.p[at - 2] == '{' && at + n.n < page.n &&
-		    strchr("}: +=/", page.p[at + n.n]))
-			return true;
+static void
+write_down(struct str line, struct fence fence, int number)
+{
+	(void)number;
+	sb_add(&written[fence.d], str_sub(line, 0, str_find(line, STR(" => "), 0)));
+	sb_addc(&written[fence.d], '\n');
+}
+
+/* Behind the braces of an example in a dialect of the row. */
+static bool
+has_example(const struct macro_entry *e)
+{
+	struct str n = str_c(e->name);
+
+	for (int d = 0; d < MACRO_DIALECT__COUNT; d++) {
+		struct str page = sb_str(&written[d]);
+
+		if (!(e->dialects & 1u << d))
+			continue;
+		for (size_t at = 0; (at = str_find(page, n, at)) != STR_NPOS; at++)
+			if (at >= 2 && page.p[at - 1] == '{' && page.p[at - 2] == '{' && at + n.n < page.n &&
+			    strchr("}: +=/", page.p[at + n.n]))
+				return true;
+	}
 	return false;
+}
+
+/* Every operator of a row of the catalogue stands in an example of its dialect. */
+static void
+check_operators(const struct json *row)
+{
+	struct str form = json_get_str(row, "form"), op, page;
+	enum macro_dialect d = MACRO_AUTO;
+
+	macro_dialect_parse(json_get_str(row, "dialects"), &d);
+	page = sb_str(&written[d == MACRO_TAVERNHEADLESS ? MACRO_AUTO : d]);
+	if (str_chr(form, '{', 0) != STR_NPOS) /* shorthand: whole forms, which name and value fill */
+		return;
+	while (form.n) {
+		bool quoted = form.p[0] == '"';
+		size_t end = str_chr(form, quoted ? '"' : ' ', quoted);
+
+		end = end == STR_NPOS ? form.n : end;
+		op = str_sub(form, quoted, end);
+		form = str_sub(form, end + 1, form.n);
+		while (form.n && form.p[0] == ' ')
+			form = str_sub(form, 1, form.n);
+		if (op.n && str_find(page, op, 0) == STR_NPOS)
+			fail_msg("docs/macros.md has no example of %.*s in dialect %s", STR_ARG(op), macro_dialect_name(d));
+	}
 }
 
 static void
 test_complete(void **state)
 {
-	struct str page;
+	static const char *const shorthand[] = { "{{.mood}}", "{{$world}}", "{{.x=", "{{$g=", "++}}", "--}}" };
+	static const char *const blocks[] = { "{{if ", "{{else}}", "{{/if}}", "{{#if ", "{{else if ", "[\\n", "{{#unless ", "{{/unless}}",
+		"{{if tool:", "{{if !capability:", "{{/setvar}}", "{{// " };
+	struct sb all;
+	const struct json *catalogue, *operators;
 
 	(void)state;
 	a = arena_create("docs", 0);
-	page = read_page();
+	all = sb_new(a);
+	for (int d = 0; d < MACRO_DIALECT__COUNT; d++)
+		written[d] = sb_new(a);
+	each_example(write_down);
 	for (size_t i = 0; i < macro_catalogue_count(); i++) {
 		struct macro_entry e = macro_catalogue_entry(i);
 
-		if (!has_example(page, e.name) && !str_is(str_c(e.name), "//"))
-			fail_msg("docs/macros.md has no example of {{%s}}", e.name);
+		if (!has_example(&e))
+			fail_msg("docs/macros.md has no example of {{%s}} in one of its dialects", e.name);
 		assert_true(e.help && e.help[0] && e.group && e.args && e.dialects);
 	}
-	assert_true(json_len(json_get(macro_catalogue_json(a), "macros")) == macro_catalogue_count());
+	catalogue = macro_catalogue_json(a);
+	assert_true(json_len(json_get(catalogue, "macros")) == macro_catalogue_count());
+	operators = json_get(catalogue, "operators");
+	assert_true(json_len(operators) >= 4);
+	for (size_t i = 0; i < json_len(operators); i++)
+		check_operators(json_at(operators, i));
+	for (int d = 0; d < MACRO_DIALECT__COUNT; d++)
+		sb_add(&all, sb_str(&written[d]));
+	for (size_t i = 0; i < sizeof(shorthand) / sizeof(shorthand[0]); i++)
+		assert_true(str_find(sb_str(&written[MACRO_AUTO]), str_c(shorthand[i]), 0) != STR_NPOS);
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+		if (str_find(sb_str(&all), str_c(blocks[i]), 0) == STR_NPOS)
+			fail_msg("docs/macros.md has no example of %s", blocks[i]);
 	arena_destroy(&a);
 }
 
