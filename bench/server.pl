@@ -121,6 +121,62 @@ if (part('respond')) {
 	figure('POST respond, 32 connections', median(@rps), '/s', '>= 500');
 }
 
+# ---- dry run: a preset of 100 nodes, a book of 500 entries, a context of 8,192 tokens; 100, 1,000 and 20,000 floors ----
+
+# A chat of $n committed floors; made in the database, for 20,000 turns through the API would take minutes.
+sub story {
+	my ($session, $n) = @_;
+	my $said = 'The keeper turns the lamp once more and writes the hour into the ledger, slowly, because the ink is nearly gone. ' x 4;
+	$s->sql(q{
+		SELECT set_config('tavern.account_no', account_no::text, false) FROM tavern.session WHERE id = :'session';
+		CREATE TEMP TABLE b AS SELECT b.* FROM tavern.branch b JOIN tavern.session s ON s.account_no = b.account_no AND s.no = b.session_no WHERE s.id = :'session';
+		WITH f AS (
+			INSERT INTO tavern.floor (id, session_no, segment_no, floor_seq, branch_id, state, committed_at, created_at, updated_at)
+			SELECT :'session' || '-f' || i, b.session_no, b.segs[1], i, 'main', 'committed', i, i, i FROM b, generate_series(0, :n - 1) i ORDER BY i
+			RETURNING no, floor_seq
+		), p AS (
+			INSERT INTO tavern.page (id, floor_no, kind, page_seq, active, created_at, updated_at)
+			SELECT :'session' || '-p' || k.side || '-' || f.floor_seq, f.no, k.kind, k.side / 2, true, f.floor_seq, f.floor_seq
+			  FROM f, (VALUES (0, 'input'), (2, 'output')) k (side, kind) ORDER BY f.floor_seq, k.side
+			RETURNING no, kind, created_at AS floor_seq
+		)
+		INSERT INTO tavern.message (id, page_no, segment_no, floor_seq, side, seq, active, role, content, token_count, created_at)
+		SELECT :'session' || '-m' || p.no, p.no, b.segs[1], p.floor_seq, CASE p.kind WHEN 'input' THEN 0 ELSE 2 END, 0, true,
+		       CASE p.kind WHEN 'input' THEN 'user' ELSE 'assistant' END, CASE p.kind WHEN 'input' THEN 'What does the ledger say tonight?' ELSE :'said' END,
+		       CASE p.kind WHEN 'input' THEN 8 ELSE 96 END, p.floor_seq
+		  FROM p, b ORDER BY p.no;
+		UPDATE tavern.branch SET head_seq = :n - 1, his[1] = :n - 1 FROM b WHERE branch.account_no = b.account_no AND branch.no = b.no;
+		DROP TABLE b}, session => $session, n => $n, said => $said);
+}
+if (part('dryrun')) {
+	my @nodes = map { { identifier => "node-$_", name => "Node $_", role => 'system', system_prompt => JSON::PP::false, content =>
+		"Rule $_: {{char}} never answers for {{user}}; the tower is quiet at night. {{// kept}}{{setvar::rule$_\::1}}" } } 1 .. 99;
+	my $preset = $s->post('/import/preset', { name => 'Bench', data => { openai_max_context => 8192, openai_max_tokens => 512,
+		prompts => [@nodes, { identifier => 'chatHistory', name => 'Chat History', marker => JSON::PP::true }],
+		prompt_order => [{ character_id => 100001, order => [map { { identifier => $_->{identifier}, enabled => JSON::PP::true } } @nodes, { identifier => 'chatHistory' }] }] } });
+	die $preset->{raw} if $preset->{status} != 201;
+	my $book = $s->post('/import/worldbook', { name => 'Bench', data => { entries => { map { $_ => { uid => $_, key => ["beacon$_", "harbour$_"],
+		content => "Entry $_ about the coast.", order => $_, comment => "e$_" } } 0 .. 498, } } });
+	die $book->{raw} if $book->{status} != 201;
+	my %cpu;
+	for my $n (100, 1000, 20000) {
+		my $id = $s->post('/sessions', { title => "Story $n", model_name => 'm?n=1&i=0', preset_id => $preset->{json}{data}{id},
+			worldbook_profile_id => $book->{json}{data}{id} })->{json}{data}{id};
+		story($id, $n);
+		$s->sql('ANALYZE');
+		my @plan = ({ method => 'POST', path => "/sessions/$id/respond/dry-run", body => { message => 'And what about beacon7?' } });
+		my $first = $s->post($plan[0]{path}, $plan[0]{body});
+		die $first->{raw} if $first->{status} != 200;
+		printf "# dry run at %d floors: %d messages, %d tokens, %d bytes\n", $n, scalar @{ $first->{json}{data}{messages} }, $first->{json}{data}{token_estimate},
+			length $first->{raw};
+		load(\@plan, 4);
+		$cpu{$n} = median(map { (load(\@plan, 4))[1] } 1 .. 3);
+		figure("POST dry-run at $n floors, CPU", $cpu{$n}, 'ms', '<= 2.5');
+	}
+	my ($low, undef, $high) = sort { $a <=> $b } values %cpu;
+	figure('dry-run, dearest / cheapest of the three', $high / $low, 'x', '<= 1.2');
+}
+
 # ---- streams ----
 
 sub sseload { my (@args) = @_; my $out = qx($s->{tools}/sseload @args); return $json->decode($out =~ /(\{.*\})/s ? $1 : '{}') }
