@@ -129,7 +129,7 @@ marker_depth_notes(struct build *b)
 	}
 }
 
-/* Is the author's note due? Counted in user messages (st-assembly 1.11). */
+/* Is the author's note due? Counted in user messages (st-assembly 1.11); every one = even before the first, as on the page. */
 bool
 marker_note_is_due(const struct build *b)
 {
@@ -137,6 +137,8 @@ marker_note_is_due(const struct build *b)
 
 	for (size_t i = 0; i < b->ntold; i++)
 		users += b->told[i].role == PROMPT_USER;
+	if (every == 1)
+		return true;
 	if (users == 0 || every <= 0)
 		return false;
 	return users >= every ? users % every == 0 : users == every;

@@ -487,10 +487,38 @@ same_input_same_prompt(void **state)
 	scene_end(&s);
 }
 
+/* The note's interval counts user messages; every one is even before the first of them. */
+static void
+notes_are_due_by_their_interval(void **state)
+{
+	static const struct {
+		int interval;
+		const char *due; /* after 0, 1, 2, … user messages */
+	} rows[] = { { 1, "yyyyyyy" }, { 2, "nnynyny" }, { 3, "nnnynny" }, { 0, "nnnnnnn" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (int users = 0; users < 7; users++) {
+			struct scene s;
+
+			scene_begin(&s, plain_preset, lyra);
+			s.in.note = prompt_note_defaults();
+			s.in.note.given = true;
+			s.in.note.text = STR("a note");
+			s.in.note.interval = rows[i].interval;
+			say(&s, PROMPT_ASSISTANT, "hello");
+			for (int k = 0; k < users; k++)
+				say(&s, PROMPT_USER, "hi");
+			assert_int_equal(holds(run(&s), "a note"), rows[i].due[users] == 'y');
+			scene_end(&s);
+		}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(notes_are_due_by_their_interval),
 		cmocka_unit_test(refuses_what_cannot_fit),
 		cmocka_unit_test(keeps_a_suffix_of_the_chat),
 		cmocka_unit_test(stored_counts_stand_for_texts),
