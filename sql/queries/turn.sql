@@ -123,6 +123,54 @@ WITH r AS (
 )
 SELECT p.no FROM p;
 
+-- name: turn_go_on
+-- A run that goes on with the reply of the branch's head floor. No row: the head moved, is not committed, or other branches see it.
+-- $1 session no, $2 branch no, $3 segment, $4 floor number, $5 run id, $6 type, $7 lease until, $8 worker, $9 on_disconnect, $10 config, $11 now
+INSERT INTO run (id, session_no, branch_no, floor_no, type, state, phase, lease_until, worker, on_disconnect, config, started_at, updated_at)
+SELECT $5, $1, b.no, f.no, $6, 'running', 'input_recorded', $7, $8, $9, $10, $11, $11
+  FROM branch b
+  JOIN segment g ON g.account_no = acct() AND g.no = $3 AND g.shared_upto < $4
+  JOIN floor f ON f.account_no = acct() AND f.segment_no = $3 AND f.floor_seq = $4 AND f.state = 'committed'
+ WHERE b.account_no = acct() AND b.no = $2 AND b.head_seq = $4
+RETURNING no, floor_no, (SELECT f.id FROM floor f WHERE f.account_no = acct() AND f.segment_no = $3 AND f.floor_seq = $4);
+
+-- name: turn_go_on_commit
+-- The joined reply as another page of its floor, with the parameters of turn_commit. What the page before it wrote counts for this one too;
+-- it is copied, so that the old page keeps its own.
+WITH r AS (
+	UPDATE run SET state = 'completed', phase = 'transaction_committed', phase_seq = $19, updated_at = $18, completed_at = $18
+	 WHERE account_no = acct() AND no = $3 AND state = 'running'
+	   AND EXISTS (SELECT FROM branch b WHERE b.account_no = acct() AND b.no = $1 AND b.head_seq = $2)
+	   AND EXISTS (SELECT FROM floor f WHERE f.account_no = acct() AND f.no = $4 AND f.state = 'committed') RETURNING no
+), f AS (
+	UPDATE floor SET token_in = $16, token_out = $17, updated_at = $18 FROM r WHERE account_no = acct() AND floor.no = $4 RETURNING floor.no, floor.id
+), old AS (
+	UPDATE page SET active = false FROM f WHERE account_no = acct() AND floor_no = f.no AND kind = 'output' AND active RETURNING page.no
+), om AS (
+	UPDATE message SET active = false FROM old WHERE account_no = acct() AND page_no = old.no AND active RETURNING message.no
+), ov AS (
+	UPDATE var_change SET active = false FROM old WHERE account_no = acct() AND page_no = old.no AND active
+), p AS (
+	INSERT INTO page (id, floor_no, kind, page_seq, active, reasoning, summaries, usage, finish_reason, model, created_at, updated_at)
+	SELECT $5, f.no, 'output', greatest($21, 1 + (SELECT max(x.page_seq) FROM page x WHERE x.account_no = acct() AND x.floor_no = f.no)), true,
+	       $11, $12, $13, $14, $15, $18, $18 FROM f, (SELECT count(*) FROM old) o, (SELECT count(*) FROM om) n RETURNING no
+), m AS (
+	INSERT INTO message (id, page_no, segment_no, floor_seq, side, seq, active, role, content, sent, source, token_count, created_at)
+	SELECT $7, p.no, $6, $2, 2, 0, true, 'assistant', $8, $9, 'model', $10, $18 FROM p
+), v AS (
+	INSERT INTO var_change (id, session_no, segment_no, floor_seq, page_no, scope, scope_no, key, path, new_value, source, detail, created_at)
+	SELECT c.id, c.session_no, c.segment_no, c.floor_seq, p.no, c.scope, c.scope_no, c.key, c.path, c.new_value, c.source, c.detail, c.created_at
+	  FROM p, old JOIN var_change c ON c.account_no = acct() AND c.page_no = old.no AND c.active ORDER BY c.no
+), t AS (
+	INSERT INTO turn_record (page_no, preset_version, worldbook_versions, regex_versions, character_doc, user_doc, seed, clock, prompt_mode,
+		policy, activated, prompt_digest, token_estimate, snapshot, explain, created_at)
+	SELECT p.no, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $18 FROM p
+), e AS (
+	INSERT INTO event (session_id, name, data, created_at)
+	SELECT $20, 'floor.committed', json_build_object('floorId', f.id, 'runNo', $3), $18 FROM f
+)
+SELECT p.no FROM p;
+
 -- name: turn_decisions
 -- Timers and answers of decision statements as this turn leaves them; nothing if the page $3 is not there.
 UPDATE branch SET decisions = $2 WHERE account_no = acct() AND no = $1 AND EXISTS (SELECT FROM page p WHERE p.account_no = acct() AND p.id = $3);

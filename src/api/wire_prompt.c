@@ -122,6 +122,7 @@ const struct field wire_memory[] = {
 static const struct field dry_messages_item[] = {
 	{ "content", FT_STRING, FF_REQUIRED },
 	{ "role", FT_ENUM, FF_REQUIRED, .choices = match_item_insertion_role_values },
+	{ "name", FT_STRING, FF_OPTIONAL, .doc = "speaker, where the prompt names one" },
 	FIELD_END
 };
 const struct field wire_prompt_message = { "", FT_OBJECT, 0, .fields = dry_messages_item };
@@ -382,6 +383,7 @@ const struct field wire_trace[] = {
 	{ "structure", FT_OBJECT, FF_OPTIONAL, .fields = trace_structure },
 	{ "visibility", FT_OBJECT, FF_OPTIONAL, .fields = wire_visibility_trace },
 	{ "worldbook", FT_OBJECT, FF_OPTIONAL, .fields = trace_worldbook },
+	{ "layout", FT_OBJECT, FF_OPTIONAL, .doc = "mode rearrange: how the nodes laid the blocks out" },
 	FIELD_END
 };
 const struct field wire_budget[] = {

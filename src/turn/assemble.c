@@ -64,6 +64,12 @@ seed_new(void)
 }
 
 bool
+turn_asks_to_go_on(const struct turn *t)
+{
+	return str_is(json_get_str(t->q.body, "prompt_intent"), prompt_type_name(PROMPT_CONTINUE));
+}
+
+bool
 turn_debug(const struct turn *t, const char *what)
 {
 	return json_get_bool(json_get(t->policy.policy, "debug"), what, false);

@@ -5,7 +5,14 @@
  */
 #include "turn/turn_private.h"
 
-static const char *const types[TURN_TYPE__COUNT] = { "respond", "regenerate_page", "retry_turn", "edit_and_regenerate" };
+/* A reply that goes on makes another page of its floor, as a regeneration does. */
+const char *
+turn_run_type(const struct turn *t)
+{
+	static const char *const types[TURN_TYPE__COUNT] = { "respond", "regenerate_page", "retry_turn", "edit_and_regenerate" };
+
+	return types[t->goes_on ? TURN_REGENERATE : t->q.type];
+}
 
 /* The first row of what a unit has written; none is a conflict. */
 static int
@@ -96,14 +103,43 @@ open_send(struct ctx *c, void *arg)
 	before = branch_window(c->a, &t->s.branch, t->s.branch.head, t->s.branch.head, &n);
 	t->written = db_query(c, STMT_turn_open, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq),
 	    P_C(t->floor_id.s), P_STR(t->s.branch.id), n ? P_INT(before[0].segment) : P_NULL, P_C(t->input_page.s), P_C(t->message_id.s),
-	    P_STR(t->q.message), P_INT(tokens), P_C(t->run_id.s), P_C(types[t->q.type]), P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker),
+	    P_STR(t->q.message), P_INT(tokens), P_C(t->run_id.s), P_C(turn_run_type(t)), P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker),
 	    P_C(t->continues ? "continue" : "abort"), P_STR(config_print(t)), P_INT(c->now), P_STR(text), P_STR(rolls_print(c, sent ? sent->rolls : NULL)));
+	return 0;
+}
+
+static int
+go_on_send(struct ctx *c, void *arg)
+{
+	struct turn *t = arg;
+
+	t->written = db_query(c, STMT_turn_go_on, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq),
+	    P_C(t->run_id.s), P_C(turn_run_type(t)), P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker), P_C(t->continues ? "continue" : "abort"),
+	    P_STR(config_print(t)), P_INT(c->now));
+	return 0;
+}
+
+/* No floor and no message: the run alone. */
+static int
+go_on_open(struct turn *t)
+{
+	struct str id;
+
+	if (db_tx(t->c, DB_WRITE, go_on_send, t) < 0 ||
+	    written(t, "content_target_locked", "the head of the branch is shared with another branch, or was changed; say something instead, or fork") < 0)
+		return -1;
+	t->run_no = row_int(t->written, 0);
+	t->floor_no = row_int(t->written, 1);
+	id = row_str(t->written, 2);
+	memcpy(t->floor_id.s, id.p, id.n < ID_LEN ? id.n : ID_LEN);
 	return 0;
 }
 
 int
 turn_record_open(struct turn *t)
 {
+	if (t->goes_on)
+		return go_on_open(t);
 	if (db_tx(t->c, DB_WRITE, open_send, t) < 0 ||
 	    written(t, "generation_conflict", "the branch was changed by another request; read its head and try again") < 0)
 		return -1;
@@ -226,7 +262,7 @@ commit_send(struct ctx *c, void *arg)
 	struct sb snapshot = sb_new(c->a);
 
 	turn_snapshot_print(&snapshot, t);
-	t->written = db_query(c, STMT_turn_commit, P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->run_no), P_INT(t->floor_no),
+	t->written = db_query(c, t->goes_on ? STMT_turn_go_on_commit : STMT_turn_commit, P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->run_no), P_INT(t->floor_no),
 	    P_C(t->output_page.s), P_INT(branch_own_segment(&t->s.branch)), P_C(t->output_message.s), P_STR(t->said.visible), P_STR(t->stored_reply),
 	    P_INT((int64_t)token_count(t->tokens.encoding, reply)), t->result.reasoning.n ? P_STR(t->result.reasoning) : P_NULL,
 	    P_STR(summaries_print(t)), P_STR(usage_print(t)), P_C(t->result.finish_reason), P_C(t->result.model ? t->result.model : t->llm.model),

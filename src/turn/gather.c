@@ -430,11 +430,19 @@ floor_ids_take(struct turn *t, struct history *h)
 	return 0;
 }
 
+/* The last word is the model's, and it is asked to go on with it: then the request's message is not said. */
+static bool
+goes_on(const struct turn *t, const struct history *h)
+{
+	return turn_asks_to_go_on(t) && h->v.n > 0 && h->v.v[0].role == PROMPT_ASSISTANT && h->v.v[0].floor_seq == t->s.branch.head;
+}
+
 /* Oldest first, the new message last. */
 static void
 history_settle(struct turn *t, struct history *h)
 {
-	size_t n = h->v.n, extra = t->q.message.p ? 1 : 0;
+	bool on = t->goes_on = goes_on(t, h);
+	size_t n = h->v.n, extra = t->q.message.p && !on ? 1 : 0;
 	struct prompt_message *v = arena_array(t->c->a, struct prompt_message, n + extra);
 
 	for (size_t i = 0; i < n; i++)

@@ -44,9 +44,9 @@ say_run(struct turn *t, enum turn_phase phase, const char *status, const struct 
 	if (!t->q.stream)
 		return;
 	sb_addf(&sb,
-	    "{\"floor_id\":\"%s\",\"run_id\":\"%s\",\"run_type\":\"respond\",\"status\":\"%s\",\"phase\":\"%s\",\"public_phase\":\"%s\","
+	    "{\"floor_id\":\"%s\",\"run_id\":\"%s\",\"run_type\":\"%s\",\"status\":\"%s\",\"phase\":\"%s\",\"public_phase\":\"%s\","
 	    "\"phase_seq\":%d,\"attempt_no\":%d,\"started_at\":%lld,\"updated_at\":%lld,\"completed_at\":",
-	    t->floor_id.s, t->run_id.s, status, phases[phase].name, phases[phase].public_name, t->phase_seq, t->attempt, (long long)t->started_at,
+	    t->floor_id.s, t->run_id.s, turn_run_type(t), status, phases[phase].name, phases[phase].public_name, t->phase_seq, t->attempt, (long long)t->started_at,
 	    (long long)now);
 	if (strcmp(status, "running") == 0)
 		sb_adds(&sb, "null");
@@ -141,6 +141,8 @@ check_state(struct turn *t)
 		t->c->err.retry_after = 1;
 		return -1;
 	}
+	if (turn_asks_to_go_on(t) && !t->goes_on)
+		return fail(t->c, ERR_NOT_FOUND, "no_floor_to_continue", "the branch does not end with a reply that could go on");
 	return 0;
 }
 
@@ -151,7 +153,7 @@ turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
 
 	if (db_tx(c, DB_READ, turn_gather, t) < 0 || check_state(t) < 0 || turn_assemble(t) < 0)
 		return NULL;
-	t->floor_seq = t->s.branch.head + 1;
+	t->floor_seq = t->s.branch.head + (t->goes_on ? 0 : 1);
 	if (turn_record_open(t) < 0)
 		return NULL;
 	t->stream = stream_create(p->conf.loop, t->run_no, q->stream ? 30000 : 1000);
@@ -365,6 +367,17 @@ turn_failed(struct turn *t)
 	stream_finish(t->stream, "error", sb_str(&sb));
 }
 
+/* What was said before with what the model went on to say, as SillyTavern joins them. */
+static struct str
+joined(const struct turn *t)
+{
+	struct str before = t->prompt->continued, postfix = t->in.preset ? prompt_preset_postfix(t->in.preset) : STR(" ");
+
+	if (str_ends(before, STR(" ")))
+		postfix = STR("");
+	return str_c(arena_printf(t->c->a, "%.*s%.*s%.*s", STR_ARG(before), STR_ARG(postfix), STR_ARG(t->said.visible)));
+}
+
 int
 turn_run(struct turn *t, struct sb *answer)
 {
@@ -379,6 +392,8 @@ turn_run(struct turn *t, struct sb *answer)
 	}
 	usage_settle(t);
 	say_run(t, PHASE_CANDIDATE_GENERATED, "running", NULL);
+	if (t->goes_on)
+		t->said.visible = joined(t);
 	t->stored_reply = prompt_reply(t->c->a, &t->in, t->said.visible, NULL);
 	if (str_eq(t->stored_reply, t->said.visible))
 		t->stored_reply = STR_NULL;

@@ -77,6 +77,7 @@ struct turn {
 	struct turn_session s;
 	bool dry;
 	bool branch_given;            /* the request names one */
+	bool goes_on;                 /* intent continue: the reply of the head floor goes on, as another page of it */
 	bool layout;                  /* only looks: as mode rearrange would lay it out */
 
 	/* gathered and assembled */
@@ -130,6 +131,7 @@ int turn_scope(struct turn *t);
 int turn_assemble(struct turn *t);
 /* Zone and awareness of time: the session's, else the account's (decisions 46). */
 void turn_clock_settle(struct arena *a, struct prompt_input *in, const struct json *session, const struct json *account);
+bool turn_asks_to_go_on(const struct turn *t);                        /* prompt_intent continue */
 void turn_model_choose(struct turn *t);                               /* the model, and with it the token counter */
 void turn_input_settle(struct turn *t);                               /* everything of the assembly's input */
 bool turn_debug(const struct turn *t, const char *what);              /* debug_options of the request */
@@ -142,6 +144,7 @@ void turn_assembly_print(struct sb *out, const struct turn *t);       /* assembl
 /* look.c: parts of dry run, inspection and preview */
 void turn_prepared_print(struct sb *out, const struct turn *t);       /* members: messages, tokens, memory, snapshot, trace */
 void turn_look_print(struct json *o, const struct turn *t, bool of_preview);
+const char *turn_run_type(const struct turn *t);                      /* commit.c */
 /* commit.c: each one transaction, one round trip */
 int turn_record_open(struct turn *t);
 int turn_record_commit(struct turn *t);
