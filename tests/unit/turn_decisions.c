@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #undef fail /* ours, not cmocka's */
 
+static struct arena *process;
 static struct db *app;
 static struct loop *loop;
 static struct llm *model;
@@ -242,7 +243,6 @@ loop_main(void *arg)
 static int
 setup(void **state)
 {
-	struct arena *a = arena_create("process", 0);
 	struct llm_conf lconf = {
 		.connect_ms = 1000, .first_byte_ms = 1000, .idle_ms = 1000, .reply_max = 1 << 20
 	};
@@ -257,13 +257,14 @@ setup(void **state)
 		.decision_model = "oracle" };
 
 	(void)state;
+	process = arena_create("process", 0);
 	pg_migrate();
 	pg_sql(story);
 	app = pg_pool(DB_APP, 2);
 	conf.db_sys = pg_pool(DB_SYS, 1);
 	conf.loop = loop = loop_create();
 	conf.llm = model = llm_create(loop, &lconf);
-	turns = turns_create(a, &conf);
+	turns = turns_create(process, &conf);
 	return pthread_create(&loop_thread, NULL, loop_main, loop);
 }
 
