@@ -243,7 +243,9 @@ lore_compile(struct turn *t, struct arena *own, struct arena *tmp, size_t *outsi
 	for (size_t i = 0; i < l->n; i++)
 		*outside += lore_book_bytes(l->bound[i].book);
 	if (l->n > 0) {
-		l->set = lore_set_compile(own, &(struct lore_binding){ .books = l->bound, .nbooks = l->n });
+		l->set = lore_set_compile(own,
+		    &(struct lore_binding){ .books = l->bound, .nbooks = l->n, .strategy = LORE_CHARACTER_FIRST,
+			.unicode_words = t->s.mode == PROMPT_NATIVE });
 		*outside += lore_set_bytes(l->set);
 	}
 	return l;
@@ -252,7 +254,7 @@ lore_compile(struct turn *t, struct arena *own, struct arena *tmp, size_t *outsi
 static const struct cached_lore *
 lore_compiled(struct turn *t)
 {
-	uint64_t parts[2] = { (uint64_t)t->s.worldbook.row, (uint64_t)t->s.character_doc };
+	uint64_t parts[3] = { (uint64_t)t->s.worldbook.row, (uint64_t)t->s.character_doc, t->s.mode == PROMPT_NATIVE };
 	uint64_t key = hash_bytes(0, parts, sizeof(parts));
 	const struct cached_lore *l = asset_cache_get(t->p->cache, t->c, CACHED_LORE_SET, key);
 	struct arena *own, *tmp;

@@ -122,6 +122,17 @@ is_deeply dry($story, 'quiet')->{messages}, dry($story, 'quiet')->{messages}, 'B
 $s->patch("/worldbooks/$timed/entries/0", { content => 'It rings no more.' });
 unlike contents(dry($story, 'quiet', generation_params => {})), qr/It rings no more/, 'B15: an edited entry drops its running effect';
 
+# ---- whole words: ASCII borders as in SillyTavern, letters of any script in native mode; the simulator says the same ----
+
+my $night = imported('worldbook', { name => 'Night', data => { entries => { 0 => { uid => 0, key => ['ноч'], content => 'Dark.', matchWholeWords => $true } } } })->{id};
+for my $mode (['compat_strict', 1], ['native', 0]) {
+	my $id = session(worldbook_profile_id => $night, prompt_mode => $mode->[0]);
+
+	is contents(dry($id, 'полночь')) =~ /Dark\./ ? 1 : 0, $mode->[1], "whole words: $mode->[0]";
+	my $said = $s->post("/worldbooks/$night/simulate", { session_id => $id, text => 'полночь' })->{json}{data};
+	is $said->{activated}, $mode->[1], "whole words: the simulator, $mode->[0]";
+}
+
 # ---- B17: patterns that hang, and an 81 KB replacement ----
 
 my @patterns = ('/(a|a)+$/g', '/(a+)+$/g', '/(.*)*x/g', '/^(\\w+\\s?)*$/g');
