@@ -21,9 +21,12 @@ vec_grow(struct arena *a, void **v, size_t n, size_t *cap, size_t size, size_t m
 		*cap = want;
 		return;
 	}
-	p = arena_alloc_n(a, want, size);
+	if (want > SIZE_MAX / size)
+		arena_alloc_n(a, want, size); /* refuses */
+	p = arena_alloc_raw(a, want * size);
 	if (n)
 		memcpy(p, *v, n * size);
+	memset((char *)p + n * size, 0, (want - n) * size);
 	*v = p;
 	*cap = want;
 }

@@ -213,7 +213,7 @@ page_word(struct parser *p, uint32_t s, uint32_t e)
 		push(p, T_NOT, s, e);
 	} else {
 		for (const struct op_name *o = p->rules->words; o->text; o++)
-			if (str_ieq(w, str_c(o->text))) {
+			if ((w.p[0] | 0x20) == o->text[0] && str_ieq(w, str_c(o->text))) {
 				push(p, T_OP, s, e)->op = o->op;
 				return;
 			}
@@ -251,7 +251,7 @@ page_token(struct parser *p, uint32_t at)
 		return end;
 	}
 	for (const struct op_name *o = p->rules->symbols; o->text; o++)
-		if (str_starts(rest, str_c(o->text))) {
+		if (rest.p[0] == o->text[0] && str_starts(rest, str_c(o->text))) {
 			end = at + (uint32_t)strlen(o->text);
 			if (end < p->e && src.p[end] == '=')
 				return parse_fail(p, MACRO_W_UNSUPPORTED); /* === */
@@ -629,6 +629,8 @@ cond_parse(struct compile *c, enum macro_dialect d, uint32_t s, uint32_t e, uint
 	trim_range(c, &s, &e);
 	p.s = s;
 	p.e = e;
+	p.t.v = c->tokens;
+	p.t.cap = c->tokens_cap;
 	p.rules = d == MACRO_MARINARA ? &mar_rules : &page_rules;
 	c->saw_char = false;
 	h.empty = s == e;
@@ -652,6 +654,8 @@ cond_parse(struct compile *c, enum macro_dialect d, uint32_t s, uint32_t e, uint
 		h.root = 0;
 		h.error = (uint8_t)(p.error + 1);
 	}
+	c->tokens = p.t.v;
+	c->tokens_cap = p.t.cap;
 	vec_push(c->a, &c->headers, h);
 	return (uint32_t)c->headers.n - 1;
 }

@@ -172,6 +172,8 @@ struct compile {
 	VEC(struct operand) operands;
 	VEC(struct mods) mods;
 	VEC(struct edit) edits;
+	void *tokens; /* cond_parse.c: room for the tokens of one condition, used again by the next */
+	size_t tokens_cap;
 	VEC(uint32_t) heads;  /* per name: innermost open scoped macro of pair_list */
 	uint32_t *name_slots; /* open addressing: number of the name + 1 */
 	uint32_t name_mask;

@@ -190,9 +190,10 @@ scan(struct compile *c)
 	uint32_t at = 0, n = (uint32_t)src.n;
 	size_t openers = count_openers(src);
 
-	vec_grow(c->a, (void **)&c->nodes.v, 0, &c->nodes.cap, sizeof(struct node), openers);
-	vec_grow(c->a, (void **)&c->args.v, 0, &c->args.cap, sizeof(struct arg), openers);
-
+	/* Every element is written whole when it is pushed: no need to clear the room. */
+	c->nodes.v = arena_alloc_raw(c->a, openers * sizeof(struct node));
+	c->args.v = arena_alloc_raw(c->a, openers * sizeof(struct arg));
+	c->nodes.cap = c->args.cap = openers;
 	if (c->dialect == MACRO_MARINARA)
 		find_regions(&s);
 	while (at < n && !s.full) {
