@@ -5,9 +5,9 @@
 /* clang-format off */
 static const struct member {
 	const char *group, *part, *key; /* part: an object inside the group; NULL = none */
-	const char *dflt;               /* JSON; NULL = none */
+	const char *dflt;               /* a switch's or a name; NULL = none */
 } members[] = {
-	{ "structure", NULL, "mode", "\"default\"" },
+	{ "structure", NULL, "mode", "default" },
 	{ "structure", NULL, "merge_adjacent_same_role", "false" },
 	{ "structure", NULL, "preserve_system_messages", "true" },
 	{ "structure", NULL, "assistant_rewrite_strategy", NULL },
@@ -16,11 +16,11 @@ static const struct member {
 	{ "delivery", NULL, "no_assistant", "false" },
 	{ "budget", NULL, "max_input_tokens", NULL },
 	{ "budget", NULL, "reserved_completion_tokens", NULL },
-	{ "visibility", NULL, "mode", "\"allow_all_except_hidden\"" },
+	{ "visibility", NULL, "mode", "allow_all_except_hidden" },
 	{ "visibility", NULL, "hidden_floor_ids", NULL },
 	{ "visibility", NULL, "hidden_floor_ranges", NULL },
 	{ "visibility", NULL, "visible_floor_ranges", NULL },
-	{ "source_selection", "history", "mode", "\"full\"" },
+	{ "source_selection", "history", "mode", "full" },
 	{ "source_selection", "history", "max_messages", NULL },
 	{ "source_selection", "memory", "enabled", "true" },
 	{ "source_selection", "worldbook", "enabled", "true" },
@@ -88,11 +88,19 @@ window_settle(struct policy_resolved *r)
 	json_set(sources, "mode", json_get(sources, "max_messages"));
 }
 
+static void
+default_set(struct json *o, const struct member *m)
+{
+	if (strcmp(m->dflt, "true") == 0 || strcmp(m->dflt, "false") == 0)
+		json_set_bool(o, m->key, *m->dflt == 't');
+	else
+		json_set_c(o, m->key, m->dflt);
+}
+
 struct policy_resolved
 policy_resolve(struct arena *a, const struct policy_layers *in)
 {
 	struct policy_resolved r = { json_object(a), json_object(a), json_object(a) };
-	struct json_error err;
 
 	for (size_t i = 0; i < COUNT(members); i++) {
 		const struct member *m = &members[i];
@@ -100,11 +108,12 @@ policy_resolve(struct arena *a, const struct policy_layers *in)
 		const struct json *v = strongest(in, m, &source);
 		struct json *at = place(r.policy, m);
 
-		if (v == NULL && m->dflt)
-			v = json_read(a, str_c(m->dflt), 4, &err);
-		if (v == NULL)
+		if (v)
+			json_set(at, m->key, v);
+		else if (m->dflt)
+			default_set(at, m);
+		else
 			continue;
-		json_set(at, m->key, v);
 		if (is_debug(m))
 			continue;
 		json_set_c(place(r.sources, m), m->key, source);

@@ -22,7 +22,7 @@ struct policy_resolved {
 	struct json *said;    /* the members that somebody says, for the record of a turn */
 };
 
-/* Member by member the strongest layer wins. Lives in `a`; shares nothing with the layers. */
+/* Member by member the strongest layer wins. Lives in `a`; values are shared with the layers, so do not change them. */
 struct policy_resolved policy_resolve(struct arena *a, const struct policy_layers *in);
 
 /* What holds where nobody says anything. */
