@@ -24,6 +24,7 @@ simulate(struct request *r)
 	if (document_load(r, &document_worldbook, req_param(r, "id"), &asset, &doc) < 0)
 		return -1;
 	q.book = json_read(r->ctx->a, doc, LIM_JSON_DEPTH, &err);
+	q.book_id = req_param(r, "id");
 	q.book_name = str_c(asset.name);
 	if (turn_simulate(app_of(r)->turns, r->ctx, &q, &report) < 0)
 		return -1;

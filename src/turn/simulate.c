@@ -56,7 +56,7 @@ book_bind(struct turn *t, const struct turn_simulation *q)
 	struct lore_bound *bound = arena_new(a, struct lore_bound);
 	struct json *policy = t->in.policy ? json_copy(a, t->in.policy) : json_object(a), *sources, *worldbook;
 
-	*bound = (struct lore_bound){ lore_book_read(a, q->book_name, q->book), LORE_CHAT };
+	*bound = (struct lore_bound){ lore_book_read(a, q->book_id, q->book), LORE_CHAT };
 	t->in.books = bound;
 	t->in.nbooks = 1;
 	t->in.lore = NULL;
@@ -89,8 +89,11 @@ static void
 answer_print(struct sb *out, const struct turn *t, const struct turn_simulation *q)
 {
 	struct arena *a = t->c->a;
-	struct json *o = lore_report(a, t->prompt->lore);
+	struct json *o = lore_report(a, t->prompt->lore), *entries = json_get(o, "entries");
 
+	for (size_t i = 0; i < json_len(entries); i++)
+		if (str_eq(json_get_str(json_at(entries, i), "book"), q->book_id))
+			json_set_str(json_at(entries, i), "book", q->book_name);
 	json_set_str(o, "session_id", q->session_id);
 	json_set_str(o, "branch_id", q->session_id.p ? t->s.branch.id : STR_NULL);
 	json_set_int(o, "messages", (int64_t)t->in.nhistory);

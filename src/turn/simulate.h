@@ -10,7 +10,7 @@
 struct turn_simulation {
 	struct str session_id, branch_id; /* absent session: the text alone */
 	struct str text;                  /* what the user would say next; absent = the story as it stands */
-	struct str book_name;
+	struct str book_id, book_name;    /* a turn knows the book by its id */
 	const struct json *book;          /* normalised document */
 	const struct json *options;       /* validated: scan_depth, budget, budget_percent, seed, recursion, … */
 };

@@ -57,6 +57,7 @@ is_deeply verdicts($d), { 0 => 'key', 1 => 'not_key', 2 => 'constant', 3 => 'not
 is_deeply [@{ of($d, 0) }{qw(key place pass recursion_level activated)}, of($d, 0)->{insertion}{position}],
 	['bell', { kind => 'message', index => 0 }, 1, 0, $true, 'before'], 'which key, where, in which pass';
 is of($d, 0)->{reason}, 'key "bell" in the newest message', 'as a sentence';
+is of($d, 0)->{book}, 'Harbour', 'in which book';
 is of($d, 8)->{reason}, 'another entry won the inclusion group "g"', 'why not, as a sentence';
 is_deeply of($d, 10)->{insertion}, { position => 'at_depth', depth => 2, role => 'user', order => 100 }, 'where it would stand';
 is_deeply [of($d, 13)->{insertion}{outlet_name}, of($d, 13)->{text}, of($d, 13)->{tokens} > 0], ['sky', 'Text 13.', 1], 'what would be printed';
