@@ -341,21 +341,12 @@ policy_patch_tx(struct request *r, void *arg)
 	return n < 0 ? -1 : policy_load(r, w);
 }
 
-/* A policy is stored for many turns: a misspelt member would be missed in all of them, so it is refused. */
-static int
-members_known(struct request *r)
-{
-	for (size_t i = 0; i < r->ignored.v.n; i++)
-		fail_field(r->ctx, r->ignored.v.v[i], "unknown_member", "is not a member of a policy");
-	return r->ignored.v.n ? -1 : 0;
-}
-
 static int
 policy_patch_one(struct request *r)
 {
 	struct policy_work w = policy_work_of(r);
 
-	return members_known(r) < 0 || rest_tx(r, DB_WRITE, policy_patch_tx, &w) < 0 ? -1 : policy_reply(r, &w);
+	return rest_tx(r, DB_WRITE, policy_patch_tx, &w) < 0 ? -1 : policy_reply(r, &w);
 }
 
 /* ---- looks ---- */
