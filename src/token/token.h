@@ -5,7 +5,7 @@
  *
  * The ranks are part of the program. The first use of an encoding builds its tables (some 20 ms,
  * once per process, thread-safe); a master process calls token_warm before it forks so that all
- * workers share the pages.
+ * workers share the pages of the common one.
  */
 #ifndef TOKEN_TOKEN_H
 #define TOKEN_TOKEN_H
@@ -26,7 +26,7 @@ struct token_choice {
 /* Encoding for a model's name (vendor prefixes such as "openai/" and date suffixes allowed). Never fails. */
 struct token_choice token_for_model(struct str model);
 
-void token_warm(void); /* builds all tables now */
+void token_warm(void); /* builds the tables of o200k_base now; few ask for the other, which waits for its first text */
 
 /* Tokens of a text. Linear time whatever the text; thread-safe. Bad UTF-8 counts byte by byte. */
 size_t token_count(enum token_encoding e, struct str text);
