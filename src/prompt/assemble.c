@@ -157,5 +157,6 @@ prompt_reply(struct arena *a, const struct prompt_input *in, struct str reply, s
 	struct prompt_message m = { .role = in->type == PROMPT_IMPERSONATE ? PROMPT_USER : PROMPT_ASSISTANT, .tokens = -1 };
 	struct build *b = build_bare(a, in, in->speaker);
 
-	return input_apply(b, &(struct told){ .m = &m, .role = m.role }, REGEX_PERSIST, reply, NULL, trace);
+	reply = input_apply(b, &(struct told){ .m = &m, .role = m.role }, REGEX_PERSIST, reply, NULL, trace);
+	return in->mode == PROMPT_COMPAT_STRICT || in->mode == PROMPT_COMPAT_PLUS ? reply_clean(b, reply) : reply;
 }

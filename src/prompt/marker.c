@@ -133,7 +133,7 @@ marker_depth_notes(struct build *b)
 bool
 marker_note_is_due(const struct build *b)
 {
-	int64_t users = 0, every = b->note_set.interval;
+	int64_t users = b->in->users_before, every = b->note_set.interval;
 
 	for (size_t i = 0; i < b->ntold; i++)
 		users += b->told[i].role == PROMPT_USER;

@@ -157,6 +157,7 @@ struct prompt_input {
 	size_t nhistory;
 	bool history_cut;
 	int64_t chat_length;
+	int64_t users_before;                 /* messages of users among those that were not loaded: the note's interval counts them */
 
 	struct macro_vars vars;               /* stored values (page, floor, branch, chat, global) */
 	struct macro_limits limits;           /* zeroed = the product's */
@@ -273,7 +274,7 @@ struct str prompt_greeting(struct arena *a, const struct prompt_input *in, size_
 /* An author's text outside of a prompt, such as the greeting of an imported chat: macros expanded, writes in *macros_out. */
 struct str prompt_expand(struct arena *a, const struct prompt_input *in, size_t member, struct str text, const struct macro_result **macros_out);
 
-/* A model's reply through the persist rules: what is stored as text. `scripts` NULL = unchanged. */
+/* A model's reply as later prompts have it: through the persist rules and, in the compat modes, cleaned as SillyTavern does (15). */
 struct str prompt_reply(struct arena *a, const struct prompt_input *in, struct str reply, struct regex_trace *trace);
 
 #endif

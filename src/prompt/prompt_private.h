@@ -321,6 +321,9 @@ void budget_must(struct build *b, int64_t tokens);
 void layout_render(struct build *b);
 void layout_merge(struct build *b, struct items *list);   /* neighbours of one role become one message */
 
+/* reply.c: a reply as later prompts have it, without what is not the speaker's; never empty */
+struct str reply_clean(struct build *b, struct str reply);
+
 /* policy.c */
 const struct json *policy_get(const struct build *b, const char *group, const char *key);
 bool policy_takes(const struct build *b, const char *source);         /* history, memory, worldbook, examples */

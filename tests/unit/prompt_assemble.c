@@ -191,6 +191,31 @@ persist_rules_are_stored_beside_the_typed_text(void **state)
 	scene_end(&s);
 }
 
+/* As SillyTavern cleans replies; what a user sees is the caller's. */
+static void
+replies_are_cleaned_for_later_prompts(void **state)
+{
+	static const struct {
+		const char *said, *kept;
+	} rows[] = { { "One. \t\nTwo.\xc2\xa0\n\n  Three  ", "One.\nTwo.\n\n  Three" }, { "  a  b \r\nc", "a  b\r\nc" }, { " \n ", " \n " }, { "", "" },
+		{ "Lyra: I sing.\nLyra:  And Lyra: dance.", "I sing.\nAnd Lyra: dance." }, { "I sing.\nBob: I listen.", "I sing." },
+		{ "Bob: I listen.", "Bob: I listen." }, { "Say Bob: no.\nLyra, Bobby: x", "Say Bob: no.\nLyra, Bobby: x" }, { "Lyra:", "Lyra:" } };
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, plain_preset, lyra);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct str kept = prompt_reply(s.a, &s.in, str_c(rows[i].said), NULL);
+
+		assert_true(str_is(kept, rows[i].kept));
+	}
+	s.in.type = PROMPT_IMPERSONATE;
+	assert_true(str_is(prompt_reply(s.a, &s.in, STR("Bob: I go. \nLyra: And I?"), NULL), "I go."));
+	s.in.mode = PROMPT_NATIVE;
+	assert_true(str_is(prompt_reply(s.a, &s.in, STR(" Bob: I go. "), NULL), " Bob: I go. "));
+	scene_end(&s);
+}
+
 static void
 chance_in_a_message_is_rolled_once(void **state)
 {
@@ -510,6 +535,8 @@ notes_are_due_by_their_interval(void **state)
 			for (int k = 0; k < users; k++)
 				say(&s, PROMPT_USER, "hi");
 			assert_int_equal(holds(run(&s), "a note"), rows[i].due[users] == 'y');
+			s.in.users_before = 12; /* older ones that were not loaded count too */
+			assert_int_equal(holds(run(&s), "a note"), rows[i].interval > 0 && users % rows[i].interval == 0);
 			scene_end(&s);
 		}
 }
@@ -523,6 +550,7 @@ main(void)
 		cmocka_unit_test(keeps_a_suffix_of_the_chat),
 		cmocka_unit_test(stored_counts_stand_for_texts),
 		cmocka_unit_test(persist_rules_are_stored_beside_the_typed_text),
+		cmocka_unit_test(replies_are_cleaned_for_later_prompts),
 		cmocka_unit_test(chance_in_a_message_is_rolled_once),
 		cmocka_unit_test(messages_never_write),
 		cmocka_unit_test(greets_with_what_the_card_has),
