@@ -40,6 +40,13 @@ SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id
  WHERE m.account_no = acct() AND m.segment_no = $1 AND m.active AND m.floor_seq > $2 AND m.floor_seq <= $3 AND NOT m.is_hidden
  ORDER BY m.floor_seq DESC, m.side DESC, m.page_no DESC, m.seq DESC;
 
+-- name: message_users_range
+-- How many messages of users count in one range of one segment.
+SELECT count(*)
+  FROM message m
+ WHERE m.account_no = acct() AND m.segment_no = $1 AND m.active AND m.floor_seq > $2 AND m.floor_seq <= $3 AND NOT m.is_hidden
+   AND m.role = 'user';
+
 -- name: floor_ids_range
 -- Ids of floors, newest first, of one range of one segment.
 SELECT f.floor_seq, f.id FROM floor f

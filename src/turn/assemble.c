@@ -25,6 +25,12 @@ setting(const struct turn *t, const char *key)
 	return either(t->s.settings, t->s.account_settings, key);
 }
 
+struct prompt_note
+turn_note(const struct turn *t)
+{
+	return prompt_note_read(t->c->a, setting(t, "authors_note"), t->s.metadata);
+}
+
 void
 turn_clock_settle(struct arena *a, struct prompt_input *in, const struct json *session, const struct json *account)
 {
@@ -146,7 +152,7 @@ turn_input_settle(struct turn *t)
 	in->model = str_c(t->llm.model);
 	in->session_id = t->q.session_id;
 	in->policy = t->policy.policy;
-	in->note = prompt_note_read(t->c->a, setting(t, "authors_note"), t->s.metadata);
+	in->note = turn_note(t);
 	in->summary = summary_of(t);
 	in->metadata = t->s.metadata;
 	in->value_warnings = true;

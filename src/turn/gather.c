@@ -380,6 +380,26 @@ history_budget(const struct turn *t)
 	return context > reply ? context - reply : context;
 }
 
+/* What users said in floors [0, to], where a note that is not due every time counts it. */
+static int
+users_count(struct turn *t, int32_t to)
+{
+	struct branch_range *r;
+	size_t n;
+
+	if (turn_note(t).interval <= 1)
+		return 0;
+	r = branch_window(t->c->a, &t->s.branch, 0, to, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct rows *rs = db_query(t->c, STMT_message_users_range, P_INT(r[i].segment), P_INT(r[i].lo), P_INT(r[i].hi));
+
+		if (rows_next(rs) <= 0)
+			return -1;
+		t->in.users_before += row_int(rs, 0);
+	}
+	return 0;
+}
+
 /* Further windows, each twice the last, until the budget is full or the story begins. */
 static int
 history_rest(struct turn *t, struct history *h, int32_t from)
@@ -400,7 +420,7 @@ history_rest(struct turn *t, struct history *h, int32_t from)
 				return -1;
 	}
 	t->in.history_cut = from > 0;
-	return 0;
+	return from > 0 ? users_count(t, from - 1) : 0;
 }
 
 /* The floors' ids, where somebody looks at them: traces, and policies that name floors. */

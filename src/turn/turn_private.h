@@ -131,6 +131,7 @@ int turn_scope(struct turn *t);
 int turn_assemble(struct turn *t);
 /* Zone and awareness of time: the session's, else the account's (decisions 46). */
 void turn_clock_settle(struct arena *a, struct prompt_input *in, const struct json *session, const struct json *account);
+struct prompt_note turn_note(const struct turn *t);                   /* the session's, else the account's */
 bool turn_asks_to_go_on(const struct turn *t);                        /* prompt_intent continue */
 void turn_model_choose(struct turn *t);                               /* the model, and with it the token counter */
 void turn_input_settle(struct turn *t);                               /* everything of the assembly's input */

@@ -82,6 +82,16 @@ like $json->encode(dry($noted)->{messages}), qr/A text\./, 'note: a plain text i
 $s->patch("/sessions/$noted", { settings => { authors_note => { text => 'The setting.' } } });
 like $json->encode(dry($noted)->{messages}), qr/The setting\./, 'note: the setting wins';
 
+# Of a long story only what fits is loaded; the note counts all that users said.
+my $small = $s->post('/import/preset', { name => 'Small', data => { openai_max_context => 1000, openai_max_tokens => 300 } })->{json}{data}{id};
+my $long = session(preset_id => $small, settings => { authors_note => { text => 'Due.', depth => 0, interval => 43 } });
+$s->post("/sessions/$long/respond", { message => "$_. " . 'word ' x 60 }) for 1 .. 42;
+my $last = dry($long)->{messages};
+is $last->[-1]{content}, 'Due.', 'note: due with the 43rd message of a user';
+unlike $json->encode($last), qr/"1\. word/, 'though the first is not sent';
+$s->patch("/sessions/$long", { settings => { authors_note => { text => 'Due.', depth => 0, interval => 41 } } });
+is dry($long)->{messages}[-1]{content}, 'Now.', 'note: not by what is loaded';
+
 # ---- the summary ----
 
 my $summed = session(settings => { summary => 'They met in {{char}}.' });
