@@ -20,6 +20,8 @@ struct story {
 	struct prompt *last;
 	struct json *before;      /* the last request without the provider's post-processing */
 	struct json *turns;       /* [{requests: [messages…]}] */
+	int64_t greeting;         /* which one the chat began with */
+	bool pristine;            /* nothing was said but a greeting of the card */
 };
 
 static struct str
@@ -55,12 +57,25 @@ greet(struct story *s)
 	const struct macro_result *m;
 
 	for (size_t i = 0; i < s->f.in.ncards; i++) {
-		struct str text = prompt_greeting(s->f.a, &s->f.in, i, json_get_int(s->input, "greeting", 0), &m);
+		struct str text = prompt_greeting(s->f.a, &s->f.in, i, s->greeting, &m);
 
 		writes_apply(s, m);
 		if (text.n > 0)
 			say(s, PROMPT_ASSISTANT, prompt_card_name(s->f.in.cards[i]), text);
 	}
+	s->pristine = s->chat.n == 1 && s->f.in.ncards == 1;
+}
+
+/* A swipe of the greeting alone: the card's next one stands there, and no model is asked. */
+static void
+greet_again(struct story *s)
+{
+	const struct json *card = json_get(s->input, "character");
+	int64_t n = (int64_t)json_len(json_get(json_get(card, "data") ? json_get(card, "data") : card, "alternate_greetings")) + 1;
+
+	s->greeting = (s->greeting + 1) % n;
+	s->chat.n = 0;
+	greet(s);
 }
 
 /* The chat as it was: greetings in it are authors' texts that are expanded when it begins. */
@@ -70,6 +85,7 @@ begin(struct story *s, const struct json *list)
 	const struct macro_result *m;
 
 	if (list == NULL) {
+		s->greeting = json_get_int(s->input, "greeting", 0);
 		greet(s);
 		return;
 	}
@@ -199,18 +215,29 @@ speak(struct story *s, const struct json *step, struct json *requests)
 	}
 }
 
+/* What is typed is said in a turn of one's own and in a continue; else it stays in the box. */
+static bool
+says_typed(const struct story *s)
+{
+	return s->f.in.type == PROMPT_NORMAL || s->f.in.type == PROMPT_CONTINUE;
+}
+
 static void
 step_run(struct story *s, const struct json *step)
 {
 	struct json *turn = json_push_object(s->turns);
+	struct str typed = json_get_str(step, "user_message");
 
 	s->f.in.type = PROMPT_NORMAL;
 	prompt_type_parse(json_get_str(step, "type"), &s->f.in.type);
 	s->f.in.quiet_prompt = or_else(json_get_str(step, "quiet_prompt"), json_get_str(s->input, "quiet_prompt"));
 	edits(s, step);
-	if (json_get_str(step, "user_message").n > 0 ||
-	    (json_get_str(step, "user_message").p && json_get_str(json_get(s->input, "preset"), "send_if_empty").n > 0))
-		say(s, PROMPT_USER, s->f.in.user_name, json_get_str(step, "user_message"));
+	if (s->f.in.type == PROMPT_SWIPE && s->pristine && s->chat.n == 1) {
+		greet_again(s);
+		return;
+	}
+	if (says_typed(s) && (typed.n > 0 || (s->f.in.type == PROMPT_NORMAL && typed.p && json_get_str(json_get(s->input, "preset"), "send_if_empty").n > 0)))
+		say(s, PROMPT_USER, s->f.in.user_name, typed);
 	if (s->f.in.type == PROMPT_REGENERATE && s->chat.n > 0 && vec_last(&s->chat)->role != PROMPT_USER)
 		s->chat.n--;
 	if (s->f.in.type == PROMPT_REGENERATE || s->f.in.type == PROMPT_SWIPE)
@@ -363,8 +390,8 @@ run_case(struct ctx *c, const struct json *file, const struct json *case_, struc
 	if ((e = part(case_, "variables")) != NULL)
 		rc |= check_variables(why, e, &s);
 	if ((e = part(case_, "activated")) != NULL)
-		rc |= check_activated(why, e, s.last->lore);
-	if ((e = part(case_, "params")) != NULL)
+		rc |= check_activated(why, e, s.last ? s.last->lore : NULL);
+	if (s.last && (e = part(case_, "params")) != NULL)
 		rc |= check_params(why, e, &s.last->sampling);
 	if ((e = part(case_, "chat_after")) != NULL && json_get(case_, "ours") == NULL)
 		rc |= check_chat(why, e, &s);
