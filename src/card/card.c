@@ -131,7 +131,7 @@ find_format(struct arena *a, const struct json *doc, enum card_format *out, stru
 		    a, err, "name_required", "/data/name", "the card has no name: give it one");
 	return import_fail(a, err, "not_a_card", "",
 	    "no character card: it has neither \"spec\" and \"data\" nor a name "
-	    "with a description or greeting");
+	    "with a personality, scenario or greeting");
 }
 
 /* Takes fields that `data` lacks from the root. In flat files they move, in others the root's copies stay. */

@@ -95,27 +95,43 @@ static const struct sign {
 	{ "main_prompt",            JSON_STRING, IMPORT_PRESET },
 	{ "jailbreak_prompt",       JSON_STRING, IMPORT_PRESET },
 	{ "impersonation_prompt",   JSON_STRING, IMPORT_PRESET },
-	{ "description",            JSON_STRING, IMPORT_CHARACTER },
 	{ "personality",            JSON_STRING, IMPORT_CHARACTER },
 	/* clang-format on */
 };
 
-/* The oldest cards are a name with something of a card; themes and templates have names, too. */
+/*
+ * The oldest cards are a name with something that only cards have. A name and a description are a card if
+ * nothing else is there than cards have: themes, templates, manifests of packages and extensions have those
+ * two as well.
+ */
 static bool
 is_named_card(const struct json *doc)
 {
-	static const char *const companions[] = { "scenario", "creatorcomment", "creator_notes",
-		"alternate_greetings", "character_book", "tags", "avatar", "chat", "talkativeness",
-		"description", "personality", "first_mes", "mes_example", "char_greeting", "world_scenario",
-		"example_dialogue", "create_date" };
+	static const char *const own[] = { "scenario", "creatorcomment", "creator_notes",
+		"alternate_greetings", "character_book", "avatar", "chat", "talkativeness", "personality",
+		"first_mes", "mes_example", "char_greeting", "world_scenario", "example_dialogue",
+		"system_prompt", "post_history_instructions" };
+	static const char *const common[] = { "name", "description", "tags", "creator", "character_version",
+		"extensions", "create_date", "fav", "metadata", "nickname" };
 	enum json_type name = json_type(json_get(doc, "name"));
+	struct json_iter it = { 0 };
+	struct json *v;
+	struct str key;
 
 	if (name != JSON_STRING && name != JSON_INT)
 		return false;
-	for (size_t i = 0; i < sizeof(companions) / sizeof(companions[0]); i++)
-		if (json_has(doc, companions[i]))
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (json_has(doc, own[i]))
 			return true;
-	return json_len(doc) == 1;
+	while (json_next(doc, &it, &key, &v)) {
+		bool known = false;
+
+		for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+			known |= str_is(key, common[i]);
+		if (!known)
+			return false;
+	}
+	return true;
 }
 
 enum import_kind
