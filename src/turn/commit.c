@@ -172,11 +172,48 @@ usage_print(struct turn *t)
 	    (long long)u->completion, (long long)u->total));
 }
 
+/* A scan that began effects. */
+static void
+before_push(struct json *list, const struct json *past)
+{
+	const struct json *entries = json_get(past, "entries");
+	struct json *kept = NULL;
+
+	for (size_t i = 0; i < json_len(entries); i++) {
+		const struct json *e = json_at(entries, i);
+
+		if (!json_get_bool(e, "sticky", false) && !json_get_bool(e, "cooldown", false))
+			continue;
+		if (kept == NULL) {
+			struct json *o = json_push_object(list);
+
+			json_set_int(o, "messages", json_get_int(past, "messages", 0));
+			kept = json_set_array(o, "entries");
+		}
+		json_push(kept, e);
+	}
+}
+
+/* What began while the parts of a reply were made that now goes on: its record is that of the whole reply. */
+static struct json *
+before_of(struct turn *t)
+{
+	struct json *list = json_array(t->c->a);
+	const struct json *older = json_get(t->head_activated, "before");
+
+	for (size_t i = 0; t->goes_on && i < json_len(older); i++)
+		before_push(list, json_at(older, i));
+	if (t->goes_on)
+		before_push(list, t->head_activated);
+	return list;
+}
+
 /* Entries that the scan activated, as gather's past_read takes them. */
 static struct str
 activated_print(struct turn *t)
 {
 	const struct lore_past *p = &t->prompt->lore_past;
+	const struct json *before = before_of(t);
 	struct sb sb = sb_new(t->c->a);
 
 	sb_addf(&sb, "{\"messages\":%lld,\"entries\":[", (long long)p->messages);
@@ -186,7 +223,12 @@ activated_print(struct turn *t)
 		sb_addf(&sb, ",\"uid\":%lld,\"hash\":%lld,\"sticky\":%s,\"cooldown\":%s}", (long long)p->v[i].uid, (long long)p->v[i].hash,
 		    p->v[i].sticky_began ? "true" : "false", p->v[i].cooldown_began ? "true" : "false");
 	}
-	sb_adds(&sb, "]}");
+	sb_addc(&sb, ']');
+	if (json_len(before) > 0) {
+		sb_adds(&sb, ",\"before\":");
+		sb_add(&sb, json_text(t->c->a, before));
+	}
+	sb_addc(&sb, '}');
 	return sb_str(&sb);
 }
 

@@ -507,7 +507,7 @@ variables_take(struct turn *t, struct rows *rs, struct rows *as_of)
 
 /* ---- timed lore ---- */
 
-/* What recent floors activated, from the array that commit stored: [{book, uid, hash, sticky, cooldown}], messages. */
+/* What a scan activated, from what commit stored: [{book, uid, hash, sticky, cooldown}], messages. */
 static struct lore_past
 past_read(struct arena *a, const struct json *j)
 {
@@ -530,6 +530,7 @@ timers_load(struct turn *t)
 {
 	int32_t horizon = t->in.lore ? lore_set_horizon(t->in.lore) : 0;
 	VEC(struct lore_past) newest_first = { 0 };
+	const struct json *activated, *before;
 	struct branch_range *r;
 	struct lore_past *floors;
 	struct rows **rs;
@@ -544,8 +545,15 @@ timers_load(struct turn *t)
 	for (size_t i = 0; i < n; i++) {
 		int rc;
 
-		while ((rc = rows_next(rs[i])) > 0)
-			vec_push(t->c->a, &newest_first, past_read(t->c->a, json_column(t, rs[i], 1)));
+		while ((rc = rows_next(rs[i])) > 0) {
+			activated = json_column(t, rs[i], 1);
+			before = json_get(activated, "before"); /* of a reply that went on */
+			if (row_int(rs[i], 0) == t->s.branch.head)
+				t->head_activated = activated;
+			vec_push(t->c->a, &newest_first, past_read(t->c->a, activated));
+			for (size_t k = json_len(before); k-- > 0;)
+				vec_push(t->c->a, &newest_first, past_read(t->c->a, json_at(before, k)));
+		}
 		if (rc < 0)
 			return -1;
 	}

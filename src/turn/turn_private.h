@@ -83,6 +83,7 @@ struct turn {
 	/* gathered and assembled */
 	const struct prompt_card *card;
 	const struct lore_book *card_book; /* of the set in in.lore; NULL = none */
+	const struct json *head_activated; /* what the head floor activated, as stored; NULL = nothing that lasts */
 	const struct cached_card *card_file;
 	struct policy_resolved policy; /* of session, branch and request */
 	struct macro_layers layers;
