@@ -28,6 +28,23 @@ extern const struct field wire_trim_reason, wire_excluded_source;
 
 /* Settings of accounts and sessions (wire_settings.c). */
 extern const struct field wire_account_settings[], wire_session_settings[];
+/* How world info is scanned: of settings, and of a simulation. */
+extern const char *const wire_lore_strategies[];
+/* clang-format off */
+#define WIRE_LORE_FIELDS \
+	{ "scan_depth", FT_INT, .bounded = true, .max = 1000, .doc = "messages; 2" }, \
+	{ "budget_percent", FT_NUMBER, .bounded = true, .max = 100, .doc = "of the context without the reply; 25" }, \
+	{ "budget_cap", FT_INT, .bounded = true, .max = INT32_MAX, .doc = "tokens; 0 = none" }, \
+	{ "recursion", FT_BOOL, .doc = "what entries wrote is scanned, too; false" }, \
+	{ "max_recursion_steps", FT_INT, .bounded = true, .max = 100000, .doc = "passes; 0 = no limit" }, \
+	{ "min_activations", FT_INT, .bounded = true, .max = 100000, .doc = "look further back until so many are on; 0" }, \
+	{ "min_activations_depth_max", FT_INT, .bounded = true, .max = 1000, .doc = "messages that this looks back; 0 = all" }, \
+	{ "include_names", FT_BOOL, .doc = "messages are scanned as \"Name: text\"; true" }, \
+	{ "group_scoring", FT_BOOL, .doc = "in an inclusion group the entry with most keys found wins; false" }, \
+	{ "case_sensitive", FT_BOOL, .doc = "for entries that leave it open; false" }, \
+	{ "match_whole_words", FT_BOOL, .doc = "for entries that leave it open; false" }, \
+	{ "strategy", FT_ENUM, .choices = wire_lore_strategies, .doc = "whose entries come first; character_first" }
+/* clang-format on */
 
 /* The prompt runtime (wire_prompt_runtime.c). */
 extern const struct field wire_policy_body[], wire_policy_answer[], wire_mode_body[], wire_mode_answer[], wire_assets_answer[];

@@ -19,10 +19,17 @@ static const char *const message_macros[] = { "off", "read", "full", NULL };
 static const char *const note_places[] = { "after_main", "in_chat", "before_main", NULL };
 static const char *const note_roles[] = { "system", "user", "assistant", NULL };
 
+const char *const wire_lore_strategies[] = { "evenly", "character_first", "global_first", NULL };
+static const struct field lore[] = {
+	WIRE_LORE_FIELDS,
+	FIELD_END
+};
+
 #define OF_BOTH \
 	{ "timezone", FT_STRING, .min = 1, .max = 64, .check = zone_known, .doc = "IANA name or offset; the host's is never used, UTC if nobody says" }, \
 	{ "time_awareness", FT_BOOL, .doc = "false: macros of date and time are empty" }, \
-	{ "message_macros", FT_ENUM, .choices = message_macros, .doc = "macros in messages: kept as text, read, or with writes in the user's own" }
+	{ "message_macros", FT_ENUM, .choices = message_macros, .doc = "macros in messages: kept as text, read, or with writes in the user's own" }, \
+	{ "lore", FT_OBJECT, .fields = lore, .doc = "how world info is scanned; each member over the account's" }
 
 const struct field wire_account_settings[] = {
 	OF_BOTH,

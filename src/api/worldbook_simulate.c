@@ -4,6 +4,7 @@
 #include "api/app.h"
 #include "api/documents.h"
 #include "api/tables.h"
+#include "api/wire.h"
 #include "base/limits.h"
 #include "turn/simulate.h"
 
@@ -36,7 +37,6 @@ simulate(struct request *r)
 }
 
 /* clang-format off */
-#define COUNT_MAX 100000
 static const char *const intents[] = { "normal", "continue", "impersonate", "swipe", "regenerate", "quiet", NULL };
 static const struct field body[] = {
 	{ "text", FT_STRING, .doc = "scanned alone, or as the next message of the story" },
@@ -44,16 +44,8 @@ static const struct field body[] = {
 	{ "branch_id", FT_STRING, .min = 1, .doc = "default: main" },
 	{ "prompt_intent", FT_ENUM, .choices = intents, .doc = "for entries with triggers; default: normal" },
 	{ "seed", FT_INT, .bounded = true, .max = INT64_MAX, .doc = "of probabilities and groups; default: random, and in the answer" },
-	{ "scan_depth", FT_INT, .bounded = true, .max = 1000, .doc = "messages" },
-	{ "budget", FT_INT, .bounded = true, .min = 1, .max = INT32_MAX, .doc = "tokens that entries may use" },
-	{ "budget_percent", FT_NUMBER, .bounded = true, .max = 100, .doc = "of the context without the reply" },
-	{ "recursion", FT_BOOL, .doc = "what entries wrote is scanned, too" },
-	{ "max_recursion_steps", FT_INT, .bounded = true, .max = COUNT_MAX, .doc = "passes; 0 = no limit" },
-	{ "min_activations", FT_INT, .bounded = true, .max = COUNT_MAX },
-	{ "include_names", FT_BOOL, .doc = "messages are scanned as \"Name: text\"" },
-	{ "group_scoring", FT_BOOL },
-	{ "case_sensitive", FT_BOOL, .doc = "for entries that leave it open" },
-	{ "match_whole_words", FT_BOOL, .doc = "for entries that leave it open" },
+	WIRE_LORE_FIELDS,
+	{ "budget", FT_INT, .bounded = true, .min = 1, .max = INT32_MAX, .doc = "tokens that entries may use: as budget_cap, of the whole context" },
 	{ "time_effects", FT_BOOL, .doc = "false: running sticky and cooldown effects are not looked at" },
 	FIELD_END
 };
@@ -117,10 +109,12 @@ static const struct field settings[] = {
 	{ "recursion", FT_BOOL, FF_REQUIRED },
 	COUNTED("max_recursion_steps", FF_REQUIRED),
 	COUNTED("min_activations", FF_REQUIRED),
+	COUNTED("min_activations_depth_max", FF_REQUIRED),
 	{ "include_names", FT_BOOL, FF_REQUIRED },
 	{ "group_scoring", FT_BOOL, FF_REQUIRED },
 	{ "case_sensitive", FT_BOOL, FF_REQUIRED },
 	{ "match_whole_words", FT_BOOL, FF_REQUIRED },
+	{ "strategy", FT_ENUM, FF_REQUIRED, .choices = wire_lore_strategies },
 	FIELD_END
 };
 static const struct field answer[] = {

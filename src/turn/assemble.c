@@ -52,6 +52,39 @@ message_macros_setting(const struct turn *t)
 	return MESSAGE_MACROS_DEFAULT;
 }
 
+const char *const turn_lore_strategies[] = { [LORE_EVENLY] = "evenly", [LORE_CHARACTER_FIRST] = "character_first", [LORE_GLOBAL_FIRST] = "global_first" };
+
+void
+turn_lore_take(struct prompt_input *in, const struct json *o)
+{
+	struct lore_settings *s = &in->lore_settings;
+
+	s->scan_depth = (int32_t)json_get_int(o, "scan_depth", s->scan_depth);
+	s->budget_percent = json_get_double(o, "budget_percent", s->budget_percent);
+	s->budget_cap = json_get_int(o, "budget_cap", s->budget_cap);
+	s->recursive = json_get_bool(o, "recursion", s->recursive);
+	s->max_steps = (int32_t)json_get_int(o, "max_recursion_steps", s->max_steps);
+	s->min_activations = (int32_t)json_get_int(o, "min_activations", s->min_activations);
+	s->min_activations_depth_max = (int32_t)json_get_int(o, "min_activations_depth_max", s->min_activations_depth_max);
+	s->include_names = json_get_bool(o, "include_names", s->include_names);
+	s->group_scoring = json_get_bool(o, "group_scoring", s->group_scoring);
+	in->lore_case = json_get_bool(o, "case_sensitive", in->lore_case);
+	in->lore_words = json_get_bool(o, "match_whole_words", in->lore_words);
+	for (int i = LORE_EVENLY; i <= LORE_GLOBAL_FIRST; i++)
+		if (str_is(json_get_str(o, "strategy"), turn_lore_strategies[i]))
+			in->lore_strategy = (enum lore_strategy)i;
+}
+
+void
+turn_lore_settle(struct turn *t)
+{
+	t->in.lore_settings = lore_settings_defaults();
+	t->in.lore_case = t->in.lore_words = false;
+	t->in.lore_strategy = LORE_CHARACTER_FIRST;
+	turn_lore_take(&t->in, json_get(t->s.account_settings, "lore"));
+	turn_lore_take(&t->in, json_get(t->s.settings, "lore"));
+}
+
 static size_t
 count_tokens(void *arg, struct str text)
 {
@@ -147,7 +180,7 @@ turn_input_settle(struct turn *t)
 	in->type = PROMPT_NORMAL;
 	prompt_type_parse(json_get_str(body, "prompt_intent"), &in->type);
 	in->user_name = t->s.user_name;
-	in->lore_settings = lore_settings_defaults();
+	turn_lore_settle(t);
 	in->regex_memo = t->p->regex_memo;
 	in->model = str_c(t->llm.model);
 	in->session_id = t->q.session_id;

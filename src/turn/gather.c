@@ -244,8 +244,8 @@ lore_compile(struct turn *t, struct arena *own, struct arena *tmp, size_t *outsi
 		*outside += lore_book_bytes(l->bound[i].book);
 	if (l->n > 0) {
 		l->set = lore_set_compile(own,
-		    &(struct lore_binding){ .books = l->bound, .nbooks = l->n, .strategy = LORE_CHARACTER_FIRST,
-			.unicode_words = t->s.mode == PROMPT_NATIVE });
+		    &(struct lore_binding){ .books = l->bound, .nbooks = l->n, .strategy = t->in.lore_strategy,
+			.case_sensitive = t->in.lore_case, .whole_words = t->in.lore_words, .unicode_words = t->s.mode == PROMPT_NATIVE });
 		*outside += lore_set_bytes(l->set);
 	}
 	return l;
@@ -254,7 +254,8 @@ lore_compile(struct turn *t, struct arena *own, struct arena *tmp, size_t *outsi
 static const struct cached_lore *
 lore_compiled(struct turn *t)
 {
-	uint64_t parts[3] = { (uint64_t)t->s.worldbook.row, (uint64_t)t->s.character_doc, t->s.mode == PROMPT_NATIVE };
+	uint64_t parts[3] = { (uint64_t)t->s.worldbook.row, (uint64_t)t->s.character_doc,
+		(uint64_t)t->in.lore_strategy << 3 | (uint64_t)t->in.lore_case << 2 | (uint64_t)t->in.lore_words << 1 | (t->s.mode == PROMPT_NATIVE) };
 	uint64_t key = hash_bytes(0, parts, sizeof(parts));
 	const struct cached_lore *l = asset_cache_get(t->p->cache, t->c, CACHED_LORE_SET, key);
 	struct arena *own, *tmp;
@@ -289,6 +290,7 @@ assets_load(struct turn *t)
 	n += sets[n] != NULL;
 	if (n > 0)
 		t->in.scripts = regex_set_join(t->c->a, sets, n);
+	turn_lore_settle(t);
 	lore = lore_compiled(t);
 	if (lore) {
 		t->in.lore = lore->set;

@@ -10,19 +10,11 @@ settings_take(struct prompt_input *in, const struct json *o)
 {
 	struct lore_settings *s = &in->lore_settings;
 
-	s->scan_depth = (int32_t)json_get_int(o, "scan_depth", s->scan_depth);
-	s->recursive = json_get_bool(o, "recursion", s->recursive);
-	s->max_steps = (int32_t)json_get_int(o, "max_recursion_steps", s->max_steps);
-	s->min_activations = (int32_t)json_get_int(o, "min_activations", s->min_activations);
-	s->include_names = json_get_bool(o, "include_names", s->include_names);
-	s->group_scoring = json_get_bool(o, "group_scoring", s->group_scoring);
 	if (json_has(o, "budget")) {
 		s->budget_percent = 100;
 		s->budget_cap = json_get_int(o, "budget", 0);
 	}
-	s->budget_percent = json_get_double(o, "budget_percent", s->budget_percent);
-	in->lore_case = json_get_bool(o, "case_sensitive", in->lore_case);
-	in->lore_words = json_get_bool(o, "match_whole_words", in->lore_words);
+	turn_lore_take(in, o);
 	in->seed = (uint64_t)json_get_int(o, "seed", (int64_t)in->seed);
 	if (!json_get_bool(o, "time_effects", true))
 		in->lore_timers = (struct lore_timers){ 0 };
@@ -41,25 +33,35 @@ settings_json(struct arena *a, const struct prompt_input *in)
 	json_set_bool(o, "recursion", s->recursive);
 	json_set_int(o, "max_recursion_steps", s->max_steps);
 	json_set_int(o, "min_activations", s->min_activations);
+	json_set_int(o, "min_activations_depth_max", s->min_activations_depth_max);
 	json_set_bool(o, "include_names", s->include_names);
 	json_set_bool(o, "group_scoring", s->group_scoring);
 	json_set_bool(o, "case_sensitive", in->lore_case);
 	json_set_bool(o, "match_whole_words", in->lore_words);
+	json_set_c(o, "strategy", turn_lore_strategies[in->lore_strategy]);
 	return o;
 }
 
-/* The book in the place of the session's own, whatever the session's policy says of world books. */
+/*
+ * The book in the place of the session's own, whatever the session's policy says of world books; beside it the
+ * character's as turns know it, so that its running effects count.
+ */
 static void
 book_bind(struct turn *t, const struct turn_simulation *q)
 {
 	struct arena *a = t->c->a;
-	struct lore_bound *bound = arena_new(a, struct lore_bound);
+	struct lore_bound *bound = arena_array(a, struct lore_bound, 2);
+	size_t n = 0;
 	struct json *policy = t->in.policy ? json_copy(a, t->in.policy) : json_object(a), *sources, *worldbook;
 
-	*bound = (struct lore_bound){ lore_book_read(a, q->book_id, q->book), LORE_CHAT };
+	bound[n++] = (struct lore_bound){ lore_book_read(a, q->book_id, q->book), LORE_CHAT };
+	if (t->card_book)
+		bound[n++] = (struct lore_bound){ t->card_book, LORE_CHARACTER };
 	t->in.books = bound;
 	t->in.nbooks = 1;
-	t->in.lore = NULL;
+	t->in.lore = lore_set_compile(a,
+	    &(struct lore_binding){ .books = bound, .nbooks = n, .strategy = t->in.lore_strategy, .case_sensitive = t->in.lore_case,
+		.whole_words = t->in.lore_words, .unicode_words = t->in.mode == PROMPT_NATIVE });
 	t->in.nbook_names = 0;
 	sources = json_get(policy, "source_selection");
 	if (sources == NULL)
@@ -94,6 +96,8 @@ answer_print(struct sb *out, const struct turn *t, const struct turn_simulation 
 	for (size_t i = 0; i < json_len(entries); i++)
 		if (str_eq(json_get_str(json_at(entries, i), "book"), q->book_id))
 			json_set_str(json_at(entries, i), "book", q->book_name);
+		else
+			json_set_str(json_at(entries, i), "book", t->card ? prompt_card_name(t->card) : STR(""));
 	json_set_str(o, "session_id", q->session_id);
 	json_set_str(o, "branch_id", q->session_id.p ? t->s.branch.id : STR_NULL);
 	json_set_int(o, "messages", (int64_t)t->in.nhistory);

@@ -133,6 +133,10 @@ int turn_assemble(struct turn *t);
 /* Zone and awareness of time: the session's, else the account's (decisions 46). */
 void turn_clock_settle(struct arena *a, struct prompt_input *in, const struct json *session, const struct json *account);
 struct prompt_note turn_note(const struct turn *t);                   /* the session's, else the account's */
+/* How lore is scanned: the session's settings over the account's over SillyTavern's defaults. */
+void turn_lore_settle(struct turn *t);
+void turn_lore_take(struct prompt_input *in, const struct json *said); /* members of settings.lore, or of a simulation */
+extern const char *const turn_lore_strategies[];                      /* by enum lore_strategy */
 bool turn_asks_to_go_on(const struct turn *t);                        /* prompt_intent continue */
 void turn_model_choose(struct turn *t);                               /* the model, and with it the token counter */
 void turn_input_settle(struct turn *t);                               /* everything of the assembly's input */

@@ -137,4 +137,65 @@ is $s->post('/sessions', { title => 'T', preset_id => $preset, preset_choices =>
 is $s->post('/sessions', { title => 'T', preset_choices => { tone => 'dry' } })->{status}, 400, 'choices: without a preset there is nothing to choose';
 is $s->patch("/sessions/$chosen", { preset_choices => undef })->{json}{data}{preset_choices}, undef, 'choices: taken back';
 is dry($chosen)->{messages}[0]{content}, 'Tone: dry.', 'choices: the preset\'s own again';
+
+# ---- world info: how it is scanned, of the account and the session, in everything that scans ----
+
+my $book = $s->post('/import/worldbook', { name => 'B', data => { entries => {
+	0 => { uid => 0, key => ['bell'], content => 'It rings in the tower.' }, 1 => { uid => 1, key => ['tower'], content => 'It is old.' },
+	2 => { uid => 2, key => ['FOG'], content => 'Grey.' } } } })->{json}{data}{id};
+my $lore = session(worldbook_profile_id => $book);
+sub lore { my ($set) = @_; my $r = $s->patch("/sessions/$lore", { settings => $set ? { lore => $set } : {} }); is $r->{status}, 200, 'lore settings' or diag $r->{raw}; return $r->{json}{data}{settings} }
+sub found { return join ' ', sort { $a cmp $b } map { /^(It rings|It is old|Grey)/gm } map { $_->{content} } @{ $_[0] } }
+sub seen {
+	my ($text) = @_;
+	my $inspected = $s->post("/sessions/$lore/prompt-runtime/inspect", { message => $text });
+	my $simulated = $s->post("/worldbooks/$book/simulate", { session_id => $lore, text => $text })->{json}{data};
+	my $found = found(dry($lore, $text)->{messages});
+
+	is_deeply [sort map { $_->{uid} } grep { $_->{activated} } @{ $simulated->{entries} }], [grep { $found =~ ('rings', 'old', 'Grey')[$_] } 0 .. 2], "lore: the simulator: $found";
+	is found($inspected->{json}{data}{prepared_turn}{messages}), $found, "lore: the inspection: $found" or diag substr($inspected->{raw}, 0, 400);
+	return $found;
+}
+is $s->post("/sessions/$lore/respond", { message => $_ })->{status}, 200, 'a turn' for 'a bell', 'nothing', 'nothing';
+is seen('now'), '', 'lore: two messages by default';
+is_deeply lore({ scan_depth => 20 }), { lore => { scan_depth => 20 } }, 'lore: kept as said';
+is seen('now'), 'It rings', 'lore: a greater depth finds more';
+is $s->post("/sessions/$lore/respond", { message => 'now' })->{status}, 200, 'a turn';
+is found($s->mock_last->{messages}), 'It rings', 'lore: and it is sent';
+account({ lore => { scan_depth => 1, recursion => $yes } });
+is seen('and fog'), 'Grey It is old It rings', 'lore: the account adds what the session leaves open';
+lore(undef);
+is seen('now'), '', 'lore: the account\'s own';
+is seen('bell and fog'), 'Grey It is old It rings', 'lore: recursion';
+lore({ recursion => $no });
+is seen('bell and fog'), 'Grey It rings', 'lore: the session takes it back';
+lore({ recursion => $no, case_sensitive => $yes });
+is seen('bell and fog'), 'It rings', 'lore: case';
+lore({ recursion => $no, match_whole_words => $yes });
+is seen('bells and fog'), 'Grey', 'lore: whole words';
+lore({ recursion => $yes, max_recursion_steps => 1 });
+is seen('bell'), 'It rings', 'lore: steps';
+lore({ recursion => $no, min_activations => 1 });
+is seen('now'), 'It rings', 'lore: at least one, however far back';
+lore({ recursion => $no, min_activations => 1, min_activations_depth_max => 2 });
+is seen('now'), '', 'lore: but not too far';
+lore({ recursion => $no, scan_depth => 20, budget_cap => 1 });
+is seen('now'), '', 'lore: a budget';
+lore({ recursion => $no, scan_depth => 20, budget_percent => 0 });
+is seen('now'), '', 'lore: a budget in percent';
+account({});
+for my $names ([ $yes, 'Grey' ], [ $no, '' ]) {
+	$lore = session(worldbook_profile_id => $s->post('/import/worldbook', { name => 'N', data => { entries => { 0 => { uid => 2, key => ['User:'], content => 'Grey.' } } } })->{json}{data}{id});
+	lore({ include_names => $names->[0] });
+	is found(dry($lore, 'now')->{messages}), $names->[1], 'lore: names';
+}
+for my $bad ([ { scan_depth => -1 }, '/settings/lore/scan_depth' ], [ { scan_depth => 1001 }, '/settings/lore/scan_depth' ], [ { budget_percent => 101 }, '/settings/lore/budget_percent' ],
+	[ { recursion => 'yes' }, '/settings/lore/recursion' ], [ { strategy => 'last' }, '/settings/lore/strategy' ], [ 'deep', '/settings/lore' ]) {
+	for my $to ("/sessions/$lore", '/accounts/default-admin') {
+		$r = $s->patch($to, { settings => { lore => $bad->[0] } });
+		is $r->{status}, 400, "lore: refused: $bad->[1]";
+		like faults($r), qr{^\Q$bad->[1]\E:}, "lore: refused: $bad->[1]: says where";
+	}
+}
+
 done_testing;

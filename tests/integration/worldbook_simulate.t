@@ -111,6 +111,19 @@ is $s->sql('SELECT count(*) FROM tavern.floor'), $count, 'nothing was written';
 my $other = book(entry(0, 'bell'));
 is verdicts(simulate($other, session_id => $session, scan_depth => 10))->{0}, 'key', 'a book that the session does not bind';
 
+# The character's own book runs under the name that turns know: what it began goes on.
+my $owner = $s->post('/import/character', { payload => { spec => 'chara_card_v2', spec_version => '2.0', data => { name => 'Maren', character_book => { name => 'Own', entries => [
+	{ id => 40, keys => ['whale'], content => 'It sings.', enabled => $true, insertion_order => 1, extensions => { sticky => 9 } },
+	{ id => 41, keys => ['crab'], content => 'It pinches.', enabled => $true, insertion_order => 2, extensions => { cooldown => 9 } }] } } } })->{json}{data}{character_id};
+my $owned = $s->post('/sessions', { title => 'x', character_id => $owner, worldbook_profile_id => $other, settings => { lore => { scan_depth => 1 } } })->{json}{data}{id};
+is $s->post("/sessions/$owned/respond", { message => 'A whale and a crab.' })->{status}, 200, 'a turn';
+for my $simulated ($other, $timed) {
+	$d = simulate($simulated, session_id => $owned, text => 'The crab.');
+	is_deeply [@{ verdicts($d) }{40, 41}], [qw(sticky not_cooldown)], 'the character\'s own book: running effects count';
+	is of($d, 40)->{book}, 'Maren', 'the character\'s own book: whose it is';
+}
+is_deeply [@{ $d->{settings} }{qw(scan_depth strategy min_activations_depth_max)}], [1, 'character_first', 0], 'as the session\'s settings say';
+
 # ---- refusals ----
 
 my $r = $s->post("/worldbooks/$id/simulate", {});
