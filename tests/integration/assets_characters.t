@@ -4,9 +4,8 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use Compress::Raw::Zlib ();
 use JSON::PP;
-use MIME::Base64;
+use Tavern::Files qw(archive form png);
 use Tavern::Stack;
 use Test::More;
 
@@ -16,44 +15,6 @@ my ($true, $false) = (JSON::PP::true, JSON::PP::false);
 
 sub data { my ($name) = @_; open my $f, '<:raw', "$FindBin::Bin/../data/$name.json" or die $!; local $/; return $json->decode(<$f>) }
 sub stored { scalar $s->sql("SELECT count(*) FROM tavern.asset WHERE kind = 'character'") }
-sub crc { Compress::Raw::Zlib::crc32($_[0]) }
-
-# A picture of one pixel that says which it is, with the card in a chunk `chara`.
-sub png {
-	my ($card, $mark) = @_;
-	my $chunk = sub { pack('N', length $_[1]) . $_[0] . $_[1] . pack('N', crc($_[0] . $_[1])) };
-
-	return "\x89PNG\r\n\x1a\n" . $chunk->('IHDR', pack('NNCCCCC', 1, 1, 8, 0, 0, 0, 0)) . $chunk->('tIME', pack('nCCCCC', $mark, 1, 1, 0, 0, 0))
-		. ($card ? $chunk->('tEXt', "chara\0" . encode_base64($json->encode($card), '')) : '')
-		. $chunk->('IDAT', "\x78\x9c\x63\x60\x00\x00\x00\x02\x00\x01") . $chunk->('IEND', '');
-}
-
-# An archive of stored files.
-sub archive {
-	my (@files) = @_;
-	my ($out, $directory, $n) = ('', '', 0);
-
-	while (my ($name, $bytes) = splice @files, 0, 2) {
-		my $head = pack('vvvvvVVVvv', 20, 0, 0, 0, 0x21, crc($bytes), length $bytes, length $bytes, length $name, 0);
-		$directory .= "PK\x01\x02" . pack('v', 20) . $head . pack('vvvVV', 0, 0, 0, 0, length $out) . $name;
-		$out .= "PK\x03\x04$head$name$bytes";
-		$n++;
-	}
-	return $out . $directory . "PK\x05\x06" . pack('vvvvVVv', 0, 0, $n, $n, length $directory, length $out, 0);
-}
-
-# form(NAME => TEXT | [FILE NAME, BYTES]…): (body, content type)
-sub form {
-	my (@parts) = @_;
-	my $b = 'x-7d9f-boundary';
-	my $out = '';
-
-	while (my ($name, $value) = splice @parts, 0, 2) {
-		$out .= "--$b\r\nContent-Disposition: form-data; name=\"$name\"" . (ref $value ? "; filename=\"$value->[0]\"\r\nContent-Type: application/octet-stream" : '')
-			. "\r\n\r\n" . (ref $value ? $value->[1] : $value) . "\r\n";
-	}
-	return ("$out--$b--\r\n", type => "multipart/form-data; boundary=$b");
-}
 
 my $card = data('card');
 my $v3 = { %$card, spec => 'chara_card_v3', spec_version => '3.0',
