@@ -24,6 +24,7 @@ sub imported {
 sub session { my $r = $s->post('/sessions', { title => 'x', @_ }); is $r->{status}, 201, 'session' or diag $r->{raw}; return $r->{json}{data}{id} }
 sub respond { my ($id, $text, %more) = @_; my $r = $s->post("/sessions/$id/respond", { message => $text, %more }); is $r->{status}, 200, "turn: $text" or diag $r->{raw}; return $r->{json}{data} }
 sub dry { my ($id, $text, %more) = @_; my $r = $s->post("/sessions/$id/respond/dry-run", { message => $text, %more }); is $r->{status}, 200, 'dry run' or diag $r->{raw}; return $r->{json}{data} }
+sub look { my ($id, $text, %more) = @_; my $r = $s->post("/sessions/$id/prompt-runtime/inspect", { message => $text, %more }); is $r->{status}, 200, 'inspected' or diag $r->{raw}; return $r->{json}{data}{prepared_turn} }
 sub contents { return join "\n", map { $_->{content} } @{ $_[0]{messages} } }
 sub simulate { my ($id, %body) = @_; my $r = $s->post("/worldbooks/$id/simulate", \%body); is $r->{status}, 200, 'simulated' or diag $r->{raw}; return $r->{json}{data} }
 
@@ -99,10 +100,10 @@ is join(' ', map { $_->{messages}[0]{content} } @{ $s->get("/sessions/$jumps/tim
 # ---- B15: time effects are a function of the floors that the branch has ----
 
 my $timed = imported('worldbook', { name => 'Timed', data => { entries => {
-	0 => { uid => 0, key => ['bell'], content => '<sticky>', sticky => 3 }, 1 => { uid => 1, key => ['gong'], content => '<cooldown>', cooldown => 4 },
+	0 => { uid => 0, key => ['bell'], content => '<sticky>', sticky => 3 }, 1 => { uid => 1, key => ['gong'], content => '<cooldown>', cooldown => 5 },
 	2 => { uid => 2, key => ['drum'], content => '<delay>', delay => 5 } } } })->{id};
 my $story = session(worldbook_profile_id => $timed, settings => { lore => { scan_depth => 1 } });
-my $state = sub { my ($branch) = @_; return join ' ', sort(contents(dry($story, 'gong, drum', $branch ? (branch_id => $branch) : ())) =~ /<\w+>/g) };
+my $state = sub { my ($branch) = @_; return join ' ', sort(contents(look($story, 'gong, drum', $branch ? (branch_id => $branch) : ())) =~ /<\w+>/g) };
 is $state->(), '<cooldown>', 'B15: the chat is too short for the delay';
 respond($story, 'quiet');
 is $state->(), '<cooldown>', 'B15: still too short';

@@ -167,6 +167,32 @@ takes_probability_as_it_is(void **state)
 	assert_in_range(hits, 2800, 3200);
 }
 
+/*
+ * B14: keys of nothing find nothing; what is over budget is out and sets nothing off. As in SillyTavern an entry fits
+ * while what is printed with it stays below the budget (spec 2.4: at it is too much).
+ */
+static void
+losers_have_no_influence(void **state)
+{
+	struct lore_set *s = set_of("[{\"key\":[\"\"],\"content\":\"never\"},{\"key\":[\" \"],\"content\":\"never\"},"
+				    "{\"key\":[\"a\"],\"content\":\"01234567 bell\",\"order\":9},{\"key\":[\"bell\"],\"content\":\"x\",\"ignoreBudget\":true}]");
+
+	(void)state;
+	for (int budget = 3; budget <= 5; budget++) { /* the third has 13 units: 4 tokens */
+		struct lore_scan in = scan_of("a  b");
+		const struct lore_result *r;
+
+		in.settings.recursive = true;
+		in.settings.budget_percent = 100;
+		in.max_context = budget;
+		r = lore_run(a, s, &in);
+		assert_false(lore_why_is_on(verdict(r, 0)->why));
+		assert_false(lore_why_is_on(verdict(r, 1)->why));
+		assert_int_equal(verdict(r, 2)->why, budget == 5 ? LORE_BY_KEY : LORE_NOT_BUDGET);
+		assert_int_equal(lore_why_is_on(verdict(r, 3)->why), budget == 5);
+	}
+}
+
 /* ---- timers ---- */
 
 struct branch {
@@ -445,6 +471,7 @@ main(void)
 		cmocka_unit_test(says_why),
 		cmocka_unit_test(says_why_of_losers),
 		cmocka_unit_test(takes_probability_as_it_is),
+		cmocka_unit_test(losers_have_no_influence),
 		cmocka_unit_test(runs_timers_by_the_branch),
 		cmocka_unit_test(previews_without_timers),
 		cmocka_unit_test(asks_for_decisions),

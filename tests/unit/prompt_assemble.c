@@ -541,6 +541,102 @@ notes_are_due_by_their_interval(void **state)
 		}
 }
 
+/* ---- cases of the requirements ---- */
+
+/* B10: while a reply is made anew, macros that tell of messages see the history as it is sent. */
+static void
+b10_the_last_message_of_a_regeneration(void **state)
+{
+	static const char echo[] = "{\"openai_max_context\":1000,\"openai_max_tokens\":100,\"prompts\":[{\"identifier\":\"main\",\"content\":"
+				   "\"Echo: {{lastMessage}}|{{lastUserMessage}}|{{lastCharMessage}}\",\"system_prompt\":true}],\"prompt_order\":["
+				   "{\"character_id\":100001,\"order\":[{\"identifier\":\"main\",\"enabled\":true},{\"identifier\":\"chatHistory\",\"enabled\":true}]}]}";
+	static const enum prompt_type types[] = { PROMPT_REGENERATE, PROMPT_SWIPE };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(types) / sizeof(*types); k++)
+		for (int mode = 0; mode < PROMPT_MODE__COUNT; mode++) {
+			struct scene s;
+			struct prompt *p;
+			int echoes = 0;
+
+			scene_begin(&s, echo, lyra);
+			s.in.mode = (enum prompt_mode)mode;
+			s.in.type = types[k];
+			say(&s, PROMPT_USER, "first question");
+			say(&s, PROMPT_ASSISTANT, "first answer");
+			say(&s, PROMPT_USER, "second question");
+			if (types[k] == PROMPT_SWIPE) /* regenerating took it away before */
+				say(&s, PROMPT_ASSISTANT, "the reply that is replaced");
+			p = run(&s);
+			for (size_t i = 0; i < p->nmessages; i++) {
+				echoes += str_find(p->messages[i].content, STR("Echo: second question|second question|first answer"), 0) != STR_NPOS;
+				assert_true(str_find(p->messages[i].content, STR("replaced"), 0) == STR_NPOS);
+			}
+			assert_int_equal(echoes, 1);
+			scene_end(&s);
+		}
+}
+
+/* B13: of the members' own books only the speaker's is scanned, and the trace says whose it is. */
+static void
+b13_only_the_speakers_book(void **state)
+{
+	static const char *const texts[] = { "{\"data\":{\"name\":\"Ada\",\"character_book\":{\"name\":\"of Ada\",\"entries\":[{\"keys\":[\"gate\"],\"content\":"
+					     "\"Ada has the key.\",\"enabled\":true,\"insertion_order\":1}]}}}",
+		"{\"data\":{\"name\":\"Ben\",\"character_book\":{\"name\":\"of Ben\",\"entries\":[{\"keys\":[\"gate\"],\"content\":"
+		"\"Ben fears it.\",\"enabled\":true,\"insertion_order\":1}]}}}" };
+
+	(void)state;
+	for (size_t speaker = 0; speaker < 2; speaker++) {
+		const struct prompt_card *cards[2];
+		struct scene s;
+		struct prompt *p;
+
+		scene_begin(&s, plain_preset, lyra);
+		for (size_t i = 0; i < 2; i++)
+			cards[i] = prompt_card_compile(s.a, parse(s.a, texts[i]));
+		s.in.cards = cards;
+		s.in.ncards = 2;
+		s.in.group = true;
+		s.in.speaker = speaker;
+		say(&s, PROMPT_USER, "the gate");
+		p = run(&s);
+		assert_int_equal(holds(p, "Ada has the key."), speaker == 0);
+		assert_int_equal(holds(p, "Ben fears it."), speaker == 1);
+		assert_int_equal(json_len(p->worldbook_matches), 1);
+		assert_true(str_find(json_text(s.a, p->worldbook_matches), speaker ? STR("of Ben") : STR("of Ada"), 0) != STR_NPOS);
+		scene_end(&s);
+	}
+}
+
+/* B18: what stands behind the history stays there, and a part that the preset leaves out is not sent. */
+static void
+b18_what_must_come_last(void **state)
+{
+	static const char preset[] = "{\"openai_max_context\":1000,\"openai_max_tokens\":100,\"prompts\":[{\"identifier\":\"main\",\"content\":\"Main.\","
+				     "\"system_prompt\":true},{\"identifier\":\"jailbreak\",\"content\":\"Preset last.\",\"system_prompt\":true}],\"prompt_order\":["
+				     "{\"character_id\":100001,\"order\":[{\"identifier\":\"main\",\"enabled\":true},{\"identifier\":\"charDescription\",\"enabled\":false},"
+				     "{\"identifier\":\"chatHistory\",\"enabled\":true},{\"identifier\":\"jailbreak\",\"enabled\":true}]}]}";
+	static const char card[] = "{\"data\":{\"name\":\"Lyra\",\"description\":\"She sings.\",\"post_history_instructions\":\"{{original}} Card last.\","
+				   "\"extensions\":{\"depth_prompt\":{\"prompt\":\"At depth 4.\",\"depth\":4,\"role\":\"system\"}}}}";
+	static const char *const expected[] = { "Main.", "one", "At depth 4.", "two", "three", "four", "five", "Preset last. Card last." };
+	struct scene s;
+	struct prompt *p;
+	size_t k = 0;
+
+	(void)state;
+	scene_begin(&s, preset, card);
+	for (int i = 0; i < 5; i++)
+		say(&s, i % 2 ? PROMPT_ASSISTANT : PROMPT_USER, (const char *[]){ "one", "two", "three", "four", "five" }[i]);
+	p = run(&s);
+	for (size_t i = 0; i < p->nmessages; i++)
+		if (!str_starts(p->messages[i].content, STR("[Start a new Chat]")))
+			assert_true(k < 8 && str_is(p->messages[i].content, expected[k++]));
+	assert_int_equal(k, 8);
+	assert_false(holds(p, "She sings."));
+	scene_end(&s);
+}
+
 int
 main(void)
 {
@@ -563,6 +659,9 @@ main(void)
 		cmocka_unit_test(takes_long_descriptions),
 		cmocka_unit_test(system_text_where_the_provider_wants_it),
 		cmocka_unit_test(same_input_same_prompt),
+		cmocka_unit_test(b10_the_last_message_of_a_regeneration),
+		cmocka_unit_test(b13_only_the_speakers_book),
+		cmocka_unit_test(b18_what_must_come_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
