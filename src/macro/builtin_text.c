@@ -48,7 +48,34 @@ fn_trim(struct ev *ev, const struct node *n, const struct str *argv, struct str 
 		return NV_OK;
 	if (t->run < t->sb.n)
 		t->sb.n = t->run;
-	t->eat = true;
+	t->eat = EAT_BREAKS;
+	return NV_OK;
+}
+
+/* marinara: removes itself and the white space behind it. */
+static enum nv
+fn_trim_start(struct ev *ev, const struct node *n, const struct str *argv, struct str *out)
+{
+	(void)n;
+	(void)argv;
+	ev->text->eat = EAT_BLANKS;
+	*out = STR("");
+	return NV_OK;
+}
+
+/* marinara: removes itself and the white space before it; a {{trimStart}} before it does not look past it. */
+static enum nv
+fn_trim_end(struct ev *ev, const struct node *n, const struct str *argv, struct str *out)
+{
+	struct text *t = ev->text;
+
+	(void)n;
+	(void)argv;
+	t->sb.n = js_trim_end(sb_str(&t->sb)).n;
+	if (t->run > t->sb.n)
+		t->run = t->sb.n;
+	t->eat = EAT_NONE;
+	*out = STR("");
 	return NV_OK;
 }
 
@@ -59,7 +86,8 @@ fn_noop(struct ev *ev, const struct node *n, const struct str *argv, struct str 
 	(void)n;
 	(void)argv;
 	ev->text->run = ev->text->sb.n;
-	ev->text->eat = false;
+	if (ev->text->eat == EAT_BREAKS)
+		ev->text->eat = EAT_NONE;
 	*out = STR("");
 	return NV_OK;
 }
@@ -161,8 +189,10 @@ static const struct row rows[] = {
 	{ "space", "", fn_space, 0, 1, ARGS_REST, MF_NONE, 0, ALL, "[::n]", "spacing", "n blanks, one if n is left out", NULL },
 	{ "trim", "", fn_trim, 0, 1, ARGS_REST, MF_NONE, 0, NOT_TOM, "", "spacing",
 	    "removes itself and the line breaks around it that the author wrote", NULL },
-	{ "trimStart", "trimEnd", fn_trim, 0, 0, ARGS_REST, MF_NONE, 0, DIALECT_MAR, "", "spacing",
-	    "removes itself and the line breaks around it", NULL },
+	{ "trimStart", "", fn_trim_start, 0, 0, ARGS_REST, MF_NONE, 0, DIALECT_MAR, "", "spacing",
+	    "removes itself and the white space behind it", NULL },
+	{ "trimEnd", "", fn_trim_end, 0, 0, ARGS_REST, MF_NONE, 0, DIALECT_MAR, "", "spacing",
+	    "removes itself and the white space before it", NULL },
 	{ "noop", "", fn_noop, 0, 0, ARGS_REST, MF_NONE, ROW_STOPS, ALL, "", "spacing", "nothing; trim stops at it", NULL },
 	{ "//", "comment", fn_nothing, 0, ARGS_ANY, ARGS_REST, MF_NONE, ROW_RAW_ARGS, ALL, " text", "spacing",
 	    "a comment: prints nothing, is never sent", NULL },

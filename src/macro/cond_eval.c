@@ -426,8 +426,10 @@ leaf(struct walk *w, const struct cond *c)
 
 		if (o->kind == OP_TOOL)
 			return tri((env->tool && env->tool(env->tool_ctx, o->text)) != (c->op != 0));
-		if (o->kind == OP_CAPABILITY) {
-			int have = env->capability ? env->capability(env->tool_ctx, o->text) : -1;
+		if (o->kind == OP_CAPABILITY || o->kind == OP_FAMILY) {
+			int have = o->kind == OP_CAPABILITY && env->capability
+				       ? env->capability(env->tool_ctx, o->text)
+				       : -1;
 
 			*w->code = MACRO_W_COND_UNKNOWN;
 			return have < 0 ? TRI_ERROR : tri((have != 0) != (c->op != 0));

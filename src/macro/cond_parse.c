@@ -6,6 +6,8 @@
  */
 #include "macro/cond_private.h"
 
+#include "base/utf8.h"
+
 // clang-format off
 static const struct op_name page_symbols[] = {
 	{ "==", CMP_EQ }, { "!=", CMP_NE }, { ">=", CMP_GE }, { "<=", CMP_LE }, { ">", CMP_GT }, { "<", CMP_LT }, { NULL, 0 }
@@ -599,11 +601,16 @@ parse_predicate(struct parser *p)
 	trim_range(p->c, &s, &e);
 	negate = s < e && src.p[s] == '!';
 	s += negate;
-	if ((at = prefix_colon(src, s, e, "capability", false)) != 0)
+	at = s;
+	while (at < e && src.p[at] != ':')
+		at++;
+	if (str_ieq(str_sub(src, s, at), STR("capability")))
 		o.kind = OP_CAPABILITY;
-	else if ((at = prefix_colon(src, s, e, "tool", false)) == 0)
+	else if (str_ieq(str_sub(src, s, at), STR("tool_family")))
+		o.kind = OP_FAMILY;
+	else if (!str_ieq(str_sub(src, s, at), STR("tool")))
 		return parse_fail(p, MACRO_W_COND_MALFORMED);
-	o.text = str_sub(src, at, e);
+	o.text = str_sub(src, at + 1, e);
 	for (size_t i = 0; i < o.text.n; i++) {
 		char ch = o.text.p[i];
 		bool alnum = (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9');
@@ -613,6 +620,7 @@ parse_predicate(struct parser *p)
 	}
 	if (!o.text.n)
 		return parse_fail(p, MACRO_W_COND_MALFORMED);
+	o.text = utf8_lower(p->c->a, o.text);
 	n = add_cond(p->c, C_TRUTH);
 	p->c->conds.v[n - 1].l = add_operand(p->c, o);
 	p->c->conds.v[n - 1].op = negate; /* an unknown capability is false, also inverted */

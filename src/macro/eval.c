@@ -182,7 +182,13 @@ eval_literal(struct ev *ev, const char *p, size_t n)
 	struct text *t = ev->text;
 	size_t keep;
 
-	if (t->eat) {
+	if (t->eat == EAT_BLANKS) {
+		struct str left = js_trim_start((struct str){ p, n });
+
+		p = left.p;
+		n = left.n;
+		t->eat = n ? EAT_NONE : EAT_BLANKS;
+	} else if (t->eat) {
 		size_t skip = 0;
 
 		while (skip < n) {
@@ -194,7 +200,7 @@ eval_literal(struct ev *ev, const char *p, size_t n)
 		}
 		p += skip;
 		n -= skip;
-		t->eat = n == 0;
+		t->eat = n ? EAT_NONE : EAT_BREAKS;
 	}
 	if (!n)
 		return;
@@ -251,11 +257,13 @@ eval_gap(struct ev *ev, uint32_t s, uint32_t e)
 static void
 insert(struct ev *ev, struct str v)
 {
+	if (ev->text->eat == EAT_BLANKS)
+		v = js_trim_start(v);
 	if (!v.n)
 		return;
 	put(&ev->text->sb, v.p, v.n);
 	ev->text->run = ev->text->sb.n;
-	ev->text->eat = false;
+	ev->text->eat = EAT_NONE;
 }
 
 /* UTF-16 units; the texts are short, most of them ASCII. */
@@ -515,13 +523,15 @@ run_row(struct ev *ev, const struct node *n, struct str *out)
 	return st;
 }
 
-/* What a bare name stands for that no macro has: where no dialect is chosen, a preset's choices as in Marinara's. */
+/* What a bare name stands for that no macro has: where no dialect is chosen, a preset's choices as in
+ * Marinara's. */
 static bool
 bare_value(struct ev *ev, const struct name *name, struct str *out)
 {
 	if (ev->t->dialect == MACRO_MARINARA)
 		return mar_variable(ev, name->s, out);
-	return (ev->t->dialect == MACRO_AUTO && eval_preset(ev, name->s, out)) || eval_ordinary(ev, name, out);
+	return (ev->t->dialect == MACRO_AUTO && eval_preset(ev, name->s, out)) ||
+	       eval_ordinary(ev, name, out);
 }
 
 static enum nv

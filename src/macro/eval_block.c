@@ -75,8 +75,7 @@ trim_lines(const struct ev *ev, const struct node *open, uint32_t *s, uint32_t *
 	if (close->flags & NF_ALONE) {
 		for (k = *e; k > *s && (src.p[k - 1] == ' ' || src.p[k - 1] == '\t'); k--)
 			;
-		if (k == *s || src.p[k - 1] == '\n')
-			*e = k;
+		*e = k;
 	}
 }
 

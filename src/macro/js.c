@@ -35,23 +35,36 @@ solid(char c)
 }
 
 struct str
-js_trim(struct str s)
+js_trim_start(struct str s)
 {
-	size_t b = 0, e = s.n, len;
+	size_t b = 0, len;
 
-	if (!e || (solid(s.p[0]) && solid(s.p[e - 1])))
-		return s;
-
-	while (b < e && js_blank(s, b, &len))
+	while (b < s.n && js_blank(s, b, &len))
 		b += len;
-	while (e > b) {
+	return str_sub(s, b, s.n);
+}
+
+struct str
+js_trim_end(struct str s)
+{
+	size_t e = s.n, len;
+
+	while (e > 0) {
 		size_t p = (unsigned char)s.p[e - 1] < 0x80 ? e - 1 : utf8_prev(s, e);
 
 		if (!js_blank(s, p, &len))
 			break;
 		e = p;
 	}
-	return str_sub(s, b, e);
+	return str_sub(s, 0, e);
+}
+
+struct str
+js_trim(struct str s)
+{
+	if (!s.n || (solid(s.p[0]) && solid(s.p[s.n - 1])))
+		return s;
+	return js_trim_end(js_trim_start(s));
 }
 
 static int

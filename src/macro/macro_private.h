@@ -98,7 +98,8 @@ enum operand_kind {
 	OP_DECISION,
 	OP_CHOICE,
 	OP_TOOL,
-	OP_CAPABILITY
+	OP_CAPABILITY,
+	OP_FAMILY /* tool_family:name: nobody knows one here */
 };
 
 struct operand {
@@ -314,11 +315,17 @@ struct macro_run {
 	struct macro_tomori *tomori; /* of pieces in that dialect outside of a rearrange build */
 };
 
+enum eat {
+	EAT_NONE,
+	EAT_BREAKS, /* {{trim}}: the author's line breaks */
+	EAT_BLANKS  /* {{trimStart}}: any white space, wherever it comes from */
+};
+
 struct text { /* one text that is being made: the piece, an argument, an operand */
 	struct sb sb;
 	size_t units; /* UTF-16 units that macros put in */
 	size_t run;   /* from here on only line breaks that an author wrote: what {{trim}} eats */
-	bool eat;     /* a trim is pending: drop line breaks that follow */
+	uint8_t eat;  /* enum eat: what a trim before it still drops */
 };
 
 struct ev {
@@ -410,6 +417,8 @@ bool mar_variable(struct ev *ev, struct str name, struct str *out);
 
 /* js.c: what JavaScript means by blanks, numbers and its usual hash. */
 struct str js_trim(struct str s);
+struct str js_trim_start(struct str s);
+struct str js_trim_end(struct str s);
 bool js_blank(struct str s, size_t at, size_t *len_out); /* *len_out: bytes to step, 1 if it is none */
 bool js_number(struct str s, double *out);               /* finite number; false for empty text */
 struct str js_number_text(struct arena *a, double v);

@@ -17,7 +17,8 @@ struct pairing {
 	VEC(struct level) stack;
 	size_t block;       /* 1 + index of the innermost block in the stack; 0 = none */
 	VEC(size_t) blocks; /* the values of `block` below */
-	uint32_t floor;     /* marinara: a line may start here: end of the last tag, start of the list */
+	uint32_t
+	    floor; /* marinara: an opener's line may start here: end of the last tag, start of the list */
 	uint32_t s, e;
 };
 
@@ -25,14 +26,14 @@ struct pairing {
 
 /* Bytes of spaces and tabs before `at`, if they begin a line (or the floor); UINT32_MAX if not. */
 static uint32_t
-indent_before(const struct pairing *p, uint32_t at)
+indent_before(const struct pairing *p, uint32_t at, uint32_t floor)
 {
 	struct str src = p->c->src;
 	uint32_t k = at;
 
-	while (k > p->floor && (src.p[k - 1] == ' ' || src.p[k - 1] == '\t'))
+	while (k > floor && (src.p[k - 1] == ' ' || src.p[k - 1] == '\t'))
 		k--;
-	return k == p->floor || src.p[k - 1] == '\n' ? at - k : UINT32_MAX;
+	return k == floor || src.p[k - 1] == '\n' ? at - k : UINT32_MAX;
 }
 
 static bool
@@ -46,10 +47,10 @@ line_ends_at(const struct pairing *p, uint32_t at)
 }
 
 static void
-mark_alone(struct pairing *p, uint32_t i)
+mark_alone(struct pairing *p, uint32_t i, uint32_t floor)
 {
 	struct node *n = &p->c->nodes.v[i];
-	uint32_t indent = indent_before(p, n->start);
+	uint32_t indent = indent_before(p, n->start, floor);
 
 	if (indent != UINT32_MAX && line_ends_at(p, n->end)) {
 		n->flags |= NF_ALONE;
@@ -89,7 +90,7 @@ push_block(struct pairing *p, uint32_t i)
 	vec_push(p->c->a, &p->stack, l);
 	p->block = p->stack.n;
 	if (p->c->nodes.v[i].dialect == MACRO_MARINARA) {
-		mark_alone(p, i);
+		mark_alone(p, i, p->floor);
 		p->floor = p->c->nodes.v[i].end;
 	}
 }
@@ -188,7 +189,7 @@ on_close(struct pairing *p, uint32_t i)
 	}
 	drop_to(p, p->block);
 	if (p->c->nodes.v[l->open].dialect == MACRO_MARINARA) {
-		mark_alone(p, i);
+		mark_alone(p, i, p->s); /* its line may hold no other tag */
 		p->floor = n->end;
 	}
 	chain(p, l, i);
