@@ -69,17 +69,26 @@ catalogue_value(struct macro_tomori *t, struct str name, struct str *out)
 	return true;
 }
 
+/* The variable that getvar::key names, NULL if it is not set; *is_out: the text is one of these. */
+static const struct tomori_var *
+variable(const struct macro_tomori *t, struct str name, bool *is_out)
+{
+	*is_out = name.n >= 8 && str_ieq(str_sub(name, 0, 8), STR("getvar::"));
+	return *is_out ? map_get(t->vars, js_trim(str_sub(name, 8, name.n))) : NULL;
+}
+
 struct tomori_value
 tomori_name(struct macro_tomori *t, struct str name)
 {
 	struct tomori_value v = { .s = STR(""), .known = true };
-	const struct str *var;
+	const struct tomori_var *var;
+	bool is_var;
 	size_t i;
 
 	name = js_trim(name);
-	if (name.n >= 8 && str_ieq(str_sub(name, 0, 8), STR("getvar::"))) {
-		var = map_get(t->vars, js_trim(str_sub(name, 8, name.n)));
-		v.s = var ? *var : STR("");
+	var = variable(t, name, &is_var);
+	if (is_var) {
+		v.s = var ? var->s : STR("");
 		return v;
 	}
 	i = name_index(name);
@@ -96,27 +105,68 @@ tomori_name(struct macro_tomori *t, struct str name)
 	return v;
 }
 
+/* ---- truth: no condition copies a value, however often it is asked ---- */
+
+static void
+squeeze(struct squeezed *q, struct str s)
+{
+	struct str t = js_trim(s);
+
+	if (!t.n) {
+		q->gap |= s.n > 0;
+		return;
+	}
+	if (!q->n)
+		q->lead = q->gap || t.p > s.p;
+	if (q->n && (q->gap || t.p > s.p))
+		q->n = sizeof(q->p); /* blanks inside: no false word */
+	for (size_t i = 0; i < t.n && q->n < sizeof(q->p); i++)
+		q->p[q->n++] = t.p[i];
+	q->gap = t.p + t.n < s.p + s.n;
+}
+
+static void
+squeeze_more(struct squeezed *q, const struct squeezed *more)
+{
+	q->gap |= more->lead;
+	squeeze(q, (struct str){ more->p, more->n });
+	q->gap |= more->gap;
+}
+
+static void
+squeeze_name(struct macro_tomori *t, struct squeezed *q, struct str name)
+{
+	bool is_var;
+	const struct tomori_var *var = variable(t, js_trim(name), &is_var);
+
+	if (var)
+		squeeze_more(q, &var->truth);
+	else if (!is_var)
+		squeeze(q, tomori_name(t, name).s);
+}
+
 /* A condition: a bare name, or text in which each macro is replaced by its value; what nobody knows is empty.
- */
+ * Only as much of it as its truth hangs on. */
 struct str
 tomori_operand(struct ev *ev, const struct operand *o)
 {
 	const struct node *v = ev->t->nodes;
 	struct macro_tomori *t = ev->r->tomori;
-	struct sb sb = sb_new(ev->r->a);
+	struct squeezed q = { .n = 0 };
 	uint32_t pos = o->s;
 
 	if (o->n0 == o->n1)
-		return tomori_name(t, o->text).s;
+		squeeze_name(t, &q, o->text);
 	for (uint32_t i = o->n0; i < o->n1; i = v[i].skip) {
 		if (v[i].type == N_TEXT)
 			continue;
-		sb_add(&sb, eval_src(ev, pos, v[i].start));
-		sb_add(&sb, tomori_name(t, eval_src(ev, v[i].start + 2, v[i].end - 2)).s);
+		squeeze(&q, eval_src(ev, pos, v[i].start));
+		squeeze_name(t, &q, eval_src(ev, v[i].start + 2, v[i].end - 2));
 		pos = v[i].end;
 	}
-	sb_add(&sb, eval_src(ev, pos, o->e));
-	return sb_str(&sb);
+	if (o->n0 != o->n1)
+		squeeze(&q, eval_src(ev, pos, o->e));
+	return arena_str(ev->r->a, (struct str){ q.p, q.n });
 }
 
 /* ---- pass 1 ---- */
@@ -132,7 +182,8 @@ struct collect {
 static bool
 declaration(struct collect *c, const struct node *n)
 {
-	struct str s = eval_src(&c->ev, n->start + 2, n->end - 2), key, value, *var;
+	struct str s = eval_src(&c->ev, n->start + 2, n->end - 2), key, value;
+	struct tomori_var *var;
 	size_t first, second;
 	bool add;
 
@@ -150,12 +201,23 @@ declaration(struct collect *c, const struct node *n)
 	value = str_sub(s, second + 2, s.n);
 	var = map_get(c->t->vars, key);
 	if (!var) {
-		var = arena_new(c->t->r->a, struct str);
+		var = arena_new(c->t->r->a, struct tomori_var);
 		map_set(c->t->vars, key, var);
-	} else if (add) {
-		value = str_c(arena_printf(c->t->r->a, "%.*s%.*s", STR_ARG(*var), STR_ARG(value)));
+		add = false;
 	}
-	*var = value;
+	if (add) {
+		if (!var->own) {
+			var->grown = sb_new(c->t->r->a);
+			sb_add(&var->grown, var->s);
+			var->own = true;
+		}
+		sb_add(&var->grown, value);
+		var->s = sb_str(&var->grown);
+		squeeze(&var->truth, value);
+	} else {
+		*var = (struct tomori_var){ .s = value };
+		squeeze(&var->truth, value);
+	}
 	return true;
 }
 

@@ -28,6 +28,8 @@ struct macro_tomori_node {
 		const struct macro_range *v;
 		size_t n;
 	} frozen;      /* ranges of `text` that no later step touches */
+	size_t units;  /* UTF-16 units that macros put in so far */
+	bool full;     /* …which reached the limit: the macros left stay as written */
 	bool too_deep; /* conditional syntax stays as written */
 	bool off;      /* {{trim}} left nothing */
 	bool html;     /* holds an HTML tag */

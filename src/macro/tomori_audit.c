@@ -33,6 +33,22 @@ comment_only(const struct macro_template *t)
 	return t->n_nodes > 0 && js_trim(str_sub(t->src, pos, t->src.n)).n == 0;
 }
 
+/* Bare names of conditions that nobody knows: they are always empty. */
+static void
+condition_names(struct arena *a, const struct macro_template *t, struct macro_tomori_audit *out)
+{
+	bool exact;
+
+	for (uint32_t i = 0; i < t->n_operands; i++) {
+		struct str name = t->operands[i].text;
+
+		if (t->operands[i].kind == OP_WORD && str_chr(name, ':', 0) == STR_NPOS &&
+		    str_chr(name, ' ', 0) == STR_NPOS && !tomori_known(name) &&
+		    !row_find(name, MACRO_TOMORIBOT, &exact))
+			add_label(a, out, name, false);
+	}
+}
+
 void
 macro_tomori_audit(struct arena *a, struct str content, struct macro_tomori_audit *out)
 {
@@ -51,6 +67,7 @@ macro_tomori_audit(struct arena *a, struct str content, struct macro_tomori_audi
 		if (v->type == N_NAME && !tomori_known(name) && !str_is(name, "trim"))
 			add_label(a, out, name, (v->flags & NF_WORDS) != 0);
 	}
+	condition_names(a, t, out);
 	macro_tomori_collect(macro_tomori_new(r), content, &n);
 	res = macro_run_result(r);
 	for (size_t i = 0; i < res->warnings.n; i++)

@@ -5,6 +5,8 @@
  */
 #include "macro/tomori_private.h"
 
+#include "base/utf8.h"
+
 #define DICE_MAX 100
 #define SIDES_MAX 1000
 #define CATALOGUE_PASSES 4 /* nested macros of the catalogue, inside out */
@@ -89,6 +91,25 @@ frozen_at(const struct rewrite *w, size_t at, size_t *hint)
 /* Gives the value of a macro whose inner text is `inner` ([s, e) with its braces); false: not this step's. */
 typedef bool step_fn(struct rewrite *w, struct str inner, struct str *out, bool *frozen);
 
+/* Whether the node may still take this much; where not, it takes nothing more (decisions 7). */
+static bool
+fits(struct rewrite *w, struct str by)
+{
+	struct macro_tomori_node *n = w->n;
+
+	if (n->full)
+		return false;
+	n->units += utf8_units(by);
+	if (n->units <= w->t->r->env->limits.length)
+		return true;
+	n->full = true;
+	run_warn(w->t->r,
+	    &(struct macro_warning){ .code = MACRO_W_LENGTH,
+		.message = "the macros of this text put in more than the limit: those left stay as written",
+		.count = 1 });
+	return false;
+}
+
 /* All {{…}} whose inner text holds no }, outside of frozen text; with `single`, {…} as well. */
 static void
 each_macro(struct macro_tomori *t, struct macro_tomori_node *n, step_fn *fn, bool single)
@@ -96,7 +117,7 @@ each_macro(struct macro_tomori *t, struct macro_tomori_node *n, step_fn *fn, boo
 	struct rewrite w = rewrite_begin(t, n);
 	size_t at = 0, close = 0, hint = 0, close_hint = 0;
 
-	while (at < w.src.n) {
+	while (at < w.src.n && !n->full) {
 		const struct macro_range *f = frozen_at(&w, at, &hint);
 		const char *p;
 		struct str out;
@@ -131,7 +152,7 @@ each_macro(struct macro_tomori *t, struct macro_tomori_node *n, step_fn *fn, boo
 		if (close >= w.src.n)
 			break;
 		if ((braces == 1 || (close + 1 < w.src.n && w.src.p[close + 1] == '}')) &&
-		    fn(&w, str_sub(w.src, at + braces, close), &out, &frozen)) {
+		    fn(&w, str_sub(w.src, at + braces, close), &out, &frozen) && fits(&w, out)) {
 			replace(&w, at, close + braces, out, frozen);
 			at = close + braces;
 		} else {
@@ -356,6 +377,10 @@ step_catalogue(struct rewrite *w, struct str inner, struct str *out, bool *froze
 
 	while (word < name.n && word < 40 && name.p[word] != ':' && !js_blank(name, word, &len))
 		word++;
+	if (str_ieq(str_sub(name, 0, word), STR("setvar")) ||
+	    str_ieq(str_sub(name, 0, word), STR("addvar")) || str_ieq(str_sub(name, 0, word), STR("getvar")))
+		return false; /* what pass 1 could not read as a declaration never reaches the session's
+				 variables */
 	if (!row_find(str_sub(name, 0, word), MACRO_TAVERNHEADLESS, &exact) && !str_starts(name, STR("//")) &&
 	    !str_ieq(str_sub(name, 0, 8), STR("time_UTC")))
 		return false;
@@ -377,21 +402,23 @@ step_catalogue(struct rewrite *w, struct str inner, struct str *out, bool *froze
 	return true;
 }
 
+/* An opening tag of the page's list, with its end somewhere behind it. */
 static bool
 has_html(struct str s)
 {
-	static const char *const tags[] = { "div", "span", "p", "br", "b", "i", "u", "font", "details",
-		"summary", "table", "tr", "td", "th", "ul", "ol", "li", "h1", "h2", "h3", "h4", "img", "a",
-		"style", "script", "center", "hr", "em", "strong" };
+	static const char *const tags[] = { "div", "span", "style", "br", "p", "h1", "h2", "h3", "h4", "h5",
+		"h6", "table", "tr", "td", "th", "ul", "ol", "li", "details", "summary", "img", "a", "strong",
+		"em", "b", "i", "u", "s", "pre", "code" };
+	size_t last = s.n;
 
-	for (size_t at = 0; (at = str_chr(s, '<', at)) != STR_NPOS; at++) {
-		size_t b = at + 1 + (at + 1 < s.n && s.p[at + 1] == '/'), e = b;
+	while (last > 0 && s.p[last - 1] != '>')
+		last--;
+	for (size_t at = 0; (at = str_chr(s, '<', at)) < last; at++) {
+		size_t b = at + 1, e = b;
 
-		while (e < s.n && ((s.p[e] >= 'a' && s.p[e] <= 'z') || (s.p[e] >= 'A' && s.p[e] <= 'Z') ||
-				      (s.p[e] >= '0' && s.p[e] <= '9')))
+		while (e < s.n && (s.p[e] == '_' || (s.p[e] >= '0' && s.p[e] <= '9') ||
+				      ((s.p[e] | 0x20) >= 'a' && (s.p[e] | 0x20) <= 'z')))
 			e++;
-		if (e == s.n || !strchr("> /\t\n", s.p[e]))
-			continue;
 		for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
 			if (str_ieq(str_sub(s, b, e), str_c(tags[i])))
 				return true;
@@ -410,6 +437,8 @@ macro_tomori_expand(struct macro_tomori *t, struct macro_tomori_node *n)
 {
 	n->text = n->kept;
 	n->frozen.n = 0;
+	n->units = 0;
+	n->full = false;
 	t->steps = 0;
 	each_macro(t, n, step_getvar, false);
 	each_macro(t, n, step_names, false);

@@ -8,9 +8,23 @@
 #include "macro/macro_private.h"
 #include "macro/tomori.h"
 
+/* What the truth of a text hangs on: its first bytes between outer blanks, one more than the longest false word. */
+struct squeezed {
+	char p[6];
+	unsigned n;
+	bool lead, gap; /* blanks before and behind */
+};
+
+struct tomori_var {
+	struct str s;
+	struct sb grown; /* holds s once something was appended */
+	bool own;
+	struct squeezed truth;
+};
+
 struct macro_tomori {
 	struct macro_run *r;
-	struct map *vars; /* key -> struct str * */
+	struct map *vars; /* key -> struct tomori_var * */
 	unsigned steps;   /* macros of the catalogue run for the node at hand */
 };
 
