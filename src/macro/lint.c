@@ -5,6 +5,8 @@
 #include "macro/catalogue.h"
 #include "macro/macro_private.h"
 
+#include "base/utf8.h"
+
 #define LINTS_MAX 1000
 
 // clang-format off
@@ -31,6 +33,8 @@ struct lint {
 	struct macro_lints *out;
 	uint32_t at, line, column; /* place of the last finding */
 	uint32_t block_end;        /* node up to which a block is open */
+	const struct node *tag;    /* whose condition is looked at */
+	bool loose;                /* marinara: behind an opener without a closer, where tags are text */
 };
 
 static void
@@ -65,6 +69,113 @@ known(const struct lint *l, struct str name)
 	       (l->t->dialect == MACRO_TOMORIBOT && str_is(name, "trim"));
 }
 
+/* ---- marinara: nothing is an error there, so nobody is told but here ---- */
+
+static bool
+word_at_end(struct str s, const char *w, bool start)
+{
+	size_t n = strlen(w), len, prev;
+
+	if (s.n < n || !str_ieq(start ? str_sub(s, 0, n) : str_sub(s, s.n - n, s.n), str_c(w)))
+		return false;
+	if (s.n == n)
+		return true;
+	if (start)
+		return js_blank(s, n, &len);
+	prev = utf8_prev(s, s.n - n);
+	return js_blank(s, prev, &len);
+}
+
+/* A text that begins or ends with an operator: one whose other side is missing. */
+static bool
+half_comparison(struct str s)
+{
+	static const char *const words[] = { "is", "is not", "contains", "includes" };
+
+	if (!s.n)
+		return false;
+	if (strchr("=<>", s.p[0]) || strchr("=<>", s.p[s.n - 1]) || str_starts(s, STR("!=")))
+		return true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (word_at_end(s, words[i], true) || word_at_end(s, words[i], false))
+			return true;
+	return false;
+}
+
+/* A word of nothing but signs: what is left of == without a left side. */
+static bool
+only_signs(const struct operand *o)
+{
+	size_t i = 0;
+
+	while (i < o->text.n && strchr("=<>!", o->text.p[i]))
+		i++;
+	return o->kind == OP_WORD && i == o->text.n;
+}
+
+static void
+lint_truth(struct lint *l, const struct operand *o, bool whole)
+{
+	struct str s = js_trim(str_sub(l->t->src, o->s, o->e));
+
+	if (o->kind == OP_QUOTED) {
+		add(l, MACRO_LINT_SYNTAX, o->s, o->e,
+		    "a literal alone is compared only behind ==, = or is of the same || list: here its own "
+		    "text "
+		    "is tested, which is true");
+		return;
+	}
+	if (o->kind != OP_WORD && o->kind != OP_MIXED)
+		return;
+	if (half_comparison(s))
+		add(l, MACRO_LINT_SYNTAX, o->s, o->e, "an operator without a side is text, and text is true");
+	else if (s.n > 1 && (s.p[0] == '!' || word_at_end(s, "not", true)))
+		add(l, MACRO_LINT_SYNTAX, o->s, o->e,
+		    "the marinara dialect has no negation: this is text, and text is true; use {{else}}");
+	else if (whole && o->kind == OP_WORD && !o->plain_number && !keyword_find(o->text))
+		add(l, MACRO_LINT_DIALECT, l->tag->start, l->tag->end,
+		    "a word that nothing knows is true in the marinara dialect and false in the tomoribot "
+		    "dialect");
+}
+
+/* The conditions under `at`; `whole`: it is all of its header's. */
+static void
+lint_marinara(struct lint *l, uint32_t at, bool whole)
+{
+	const struct cond *c = &l->t->conds[at - 1];
+
+	if (c->kind == C_TRUTH)
+		lint_truth(l, &l->t->operands[c->l], whole);
+	if (c->kind == C_CMP && only_signs(&l->t->operands[c->l]))
+		add(l, MACRO_LINT_SYNTAX, l->tag->start, l->tag->end,
+		    "an operator has no left side: its own signs are compared");
+	for (uint32_t k = c->child; k; k = l->t->conds[k - 1].next) {
+		if (l->t->conds[k - 1].kind == C_FALSE)
+			add(l, MACRO_LINT_SYNTAX, l->tag->start, l->tag->end,
+			    "nothing stands beside && or ||: that side is false");
+		lint_marinara(l, k, false);
+	}
+}
+
+/* A tag that turned out to be text. */
+static void
+lint_text(struct lint *l, const struct node *n)
+{
+	struct str s = js_trim(str_sub(l->t->src, n->start, n->end));
+
+	if (l->loose || s.n < 5)
+		return;
+	s = js_trim(str_sub(s, 2, s.n - 2));
+	if (word_at_end(s, "#if", true)) {
+		l->loose = true;
+		add(l, MACRO_LINT_SYNTAX, n->start, n->end,
+		    "the block has no closing tag: its tags and those behind it stay as written");
+	} else if (l->t->dialect == MACRO_MARINARA &&
+		   (str_ieq(s, STR("/if")) || str_ieq(s, STR("else")) || word_at_end(s, "else if", true))) {
+		add(l, MACRO_LINT_SYNTAX, n->start, n->end, "nothing is open that this tag could belong to");
+	}
+}
+
 /* What a condition means elsewhere. */
 static void
 lint_condition(struct lint *l, const struct node *n)
@@ -80,12 +191,15 @@ lint_condition(struct lint *l, const struct node *n)
 		add(l, MACRO_LINT_DIALECT, n->start, n->end,
 		    "in the sillytavern dialect a condition has no operators: this would be one text, so "
 		    "always true");
-	else if (n->dialect == MACRO_MARINARA && o && o->kind == OP_WORD && !o->plain_number &&
-		 !keyword_find(o->text))
-		add(l, MACRO_LINT_DIALECT, n->start, n->end,
-		    "a word that nothing knows is true in the marinara dialect and false in the tomoribot "
-		    "dialect");
-	else if (n->dialect == MACRO_TAVERNHEADLESS && o && o->kind == OP_WORD && !known(l, o->text))
+	else if (h->empty)
+		add(l, MACRO_LINT_SYNTAX, n->start, n->end,
+		    n->dialect == MACRO_SILLYTAVERN ? "without a condition the block stays as written"
+		    : n->dialect == MACRO_TOMORIBOT ? "without a condition the block is left out"
+						    : "an empty condition is false");
+	else if (n->dialect == MACRO_MARINARA && c) {
+		l->tag = n;
+		lint_marinara(l, h->root, true);
+	} else if (n->dialect == MACRO_TAVERNHEADLESS && o && o->kind == OP_WORD && !known(l, o->text))
 		add(l, MACRO_LINT_DIALECT, n->start, n->end,
 		    "a bare word that nothing knows is its own text, so true: use {{getvar::name}}");
 }
@@ -134,6 +248,13 @@ lint_node(struct lint *l, uint32_t i)
 	switch (n->type) {
 	case N_OPEN:
 		lint_block(l, i);
+		break;
+	case N_ELIF:
+		lint_condition(l, n);
+		break;
+	case N_TEXT:
+		if (n->end > n->start && (l->t->dialect == MACRO_MARINARA || l->t->dialect == MACRO_AUTO))
+			lint_text(l, n);
 		break;
 	case N_MACRO:
 		lint_macro(l, i);

@@ -33,8 +33,10 @@ tests_fuzz_macro_tomoribot_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
 endif
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/macro_docs.t tests/unit/macro_engine.t tests/unit/macro_limits.t \
+check_PROGRAMS += tests/unit/macro_dialects.t tests/unit/macro_docs.t tests/unit/macro_engine.t tests/unit/macro_limits.t \
 	tests/unit/macro_sillytavern.t
+tests_unit_macro_dialects_t_SOURCES = tests/unit/macro_dialects.c tests/unit/macro_scene.h
+tests_unit_macro_dialects_t_LDADD = $(MACRO_LIBS) $(CMOCKA_LIBS)
 tests_unit_macro_docs_t_SOURCES = tests/unit/macro_docs.c tests/unit/macro_scene.h
 tests_unit_macro_docs_t_LDADD = $(MACRO_LIBS) $(CMOCKA_LIBS)
 tests_unit_macro_engine_t_SOURCES = tests/unit/macro_engine.c tests/unit/macro_scene.h
