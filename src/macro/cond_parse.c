@@ -602,8 +602,8 @@ parse_predicate(struct parser *p)
 	negate = s < e && src.p[s] == '!';
 	s += negate;
 	at = s;
-	while (at < e && src.p[at] != ':')
-		at++;
+	while (at < e && at - s < sizeof("tool_family") && src.p[at] != ':')
+		at++; /* no further than the longest word: conditions nest */
 	if (str_ieq(str_sub(src, s, at), STR("capability")))
 		o.kind = OP_CAPABILITY;
 	else if (str_ieq(str_sub(src, s, at), STR("tool_family")))
