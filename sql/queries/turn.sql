@@ -41,11 +41,11 @@ SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id
  ORDER BY m.floor_seq DESC, m.side DESC, m.page_no DESC, m.seq DESC;
 
 -- name: message_users_range
--- How many messages of users count in one range of one segment.
+-- How many messages of users are in one range of one segment, of those on floor $4 and later only hidden ones.
 SELECT count(*)
   FROM message m
- WHERE m.account_no = acct() AND m.segment_no = $1 AND m.active AND m.floor_seq > $2 AND m.floor_seq <= $3 AND NOT m.is_hidden
-   AND m.role = 'user';
+ WHERE m.account_no = acct() AND m.segment_no = $1 AND m.active AND m.floor_seq > $2 AND m.floor_seq <= $3 AND m.role = 'user'
+   AND (m.is_hidden OR m.floor_seq < $4);
 
 -- name: floor_ids_range
 -- Ids of floors, newest first, of one range of one segment.

@@ -308,10 +308,26 @@ macro_run_field(struct macro_run *r, const struct macro_member *m, enum macro_fi
 	return cell->text;
 }
 
+/* A persona's text is sent as it was written; a macro prints it as it prints a card's, trimmed and without CR. */
+static struct str
+tidied(struct arena *a, struct str s)
+{
+	struct sb out = sb_new(a);
+
+	s = js_trim(s);
+	if (str_find(s, STR("\r"), 0) == STR_NPOS)
+		return s;
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] != '\r')
+			sb_addc(&out, s.p[i]);
+	return sb_str(&out);
+}
+
 struct str
 eval_field(struct ev *ev, enum macro_field f)
 {
 	enum macro_field real = f;
+	struct str text;
 
 	if (ev->piece->owner == MACRO_FIELD && !ev->r->env->field_in_field) {
 		source_of(ev->r, ev->member, &real);
@@ -319,7 +335,8 @@ eval_field(struct ev *ev, enum macro_field f)
 		    (real < MF_MEMBER__END || (real >= MF_PERSONA && real <= MF_PERSONA_SCENARIO)))
 			return STR("");
 	}
-	return macro_run_field(ev->r, ev->member, f);
+	text = macro_run_field(ev->r, ev->member, f);
+	return f == MF_PERSONA ? tidied(ev->r->a, text) : text;
 }
 
 struct str

@@ -1,6 +1,6 @@
 /*
- * card: a character and a persona as the assembler wants them: each author's text trimmed, without
- * CR, with its template; depth note, greetings, embedded book and scripts.
+ * card: a character and a persona as the assembler wants them: a card's texts trimmed and without CR,
+ * a persona's as they are, with their templates; depth note, greetings, embedded book and scripts.
  */
 #include "base/json_loose.h"
 #include "lore/book_file.h"
@@ -40,15 +40,15 @@ static const struct {
 // clang-format on
 
 static struct macro_source
-source_read(struct arena *a, const struct json *o, const char *keys, enum macro_dialect d, bool trim)
+source_read(struct arena *a, const struct json *o, const char *keys, enum macro_dialect d, bool verbatim)
 {
 	struct str s = loose_str(a, loose_get(o, keys), STR_NULL);
 
-	if (trim)
-		s = text_trim(s);
+	if (!verbatim)
+		s = text_no_cr(a, text_trim(s));
 	if (s.n == 0)
 		return (struct macro_source){ .text = STR_NULL };
-	s = arena_str(a, text_no_cr(a, s));
+	s = arena_str(a, s);
 	return (struct macro_source){ .text = s, .tpl = macro_compile(a, s, d), .dialect = d };
 }
 
@@ -89,7 +89,7 @@ depth_note_read(struct arena *a, struct prompt_card *c, const struct json *ext, 
 {
 	const struct json *note = json_get(ext, "depth_prompt");
 
-	c->field[MF_DEPTH_NOTE] = source_read(a, note, "prompt", d, true);
+	c->field[MF_DEPTH_NOTE] = source_read(a, note, "prompt", d, false);
 	c->depth = (int32_t)loose_int(json_get(note, "depth"), 4);
 	c->depth_role = arena_str(a, loose_str(a, json_get(note, "role"), STR("system")));
 }
@@ -126,7 +126,7 @@ prompt_card_compile(struct arena *a, const struct json *doc)
 	c->field[MF_CHAR] = (struct macro_source){ .text = loose_str(a, json_get(c->data, "name"), STR("")) };
 	for (size_t i = 0; i < COUNT(card_fields); i++)
 		c->field[card_fields[i].field] =
-		    source_read(a, card_fields[i].in ? json_get(c->data, card_fields[i].in) : c->data, card_fields[i].keys, d, true);
+		    source_read(a, card_fields[i].in ? json_get(c->data, card_fields[i].in) : c->data, card_fields[i].keys, d, false);
 	c->field[MF_EXAMPLES] = examples_format(a, c->field[MF_EXAMPLES_RAW]);
 	depth_note_read(a, c, ext, d);
 	greetings_read(a, c);
@@ -182,7 +182,7 @@ prompt_persona_compile(struct arena *a, const struct json *snapshot)
 	p->name = loose_str(a, json_get(data, "name"), STR_NULL);
 	for (size_t i = 0; i < COUNT(persona_fields); i++)
 		p->field[persona_fields[i].field] = source_read(a,
-		    persona_fields[i].in ? json_get(data, persona_fields[i].in) : data, persona_fields[i].keys, d, false);
+		    persona_fields[i].in ? json_get(data, persona_fields[i].in) : data, persona_fields[i].keys, d, true);
 	p->place = loose_int(loose_get(data, "position"), PERSONA_IN_PROMPT);
 	p->depth = (int32_t)loose_int(json_get(data, "depth"), 2);
 	p->role = loose_str(a, json_get(data, "role"), STR(""));

@@ -86,6 +86,12 @@ run_kind(const struct prompt_input *in)
 	return in->type == PROMPT_NORMAL && in->phase == MACRO_DRY_RUN ? "dry_run" : words[in->type];
 }
 
+int64_t
+input_length(const struct prompt_input *in)
+{
+	return in->chat_length - (in->type == PROMPT_SWIPE && in->chat_length > 0);
+}
+
 /* The names of the run; called again when the messages' texts are known. */
 void
 input_names(struct build *b)
@@ -93,11 +99,12 @@ input_names(struct build *b)
 	const struct prompt_input *in = b->in;
 	const struct preset_row *main_row = order_row(b->preset, STR("main"));
 	struct macro_message *msgs = arena_array(b->a, struct macro_message, b->ntold + 1);
+	int64_t older = input_length(in) - (int64_t)b->ntold;
 	struct macro_inputs names = { .metadata = in->metadata, .user = b->user, .preset_main = main_row ? main_row->content.s : STR(""),
 		.forbid_card_system = main_row && main_row->forbid, .model = in->model, .run_kind = run_kind(in),
 		.prompt_mode = str_c(prompt_mode_name(in->mode)), .summary = in->summary, .max_context = b->context,
 		.max_response = b->reply, .messages = msgs, .n_messages = b->ntold,
-		.first_id = in->chat_length > (int64_t)b->ntold ? in->chat_length - (int64_t)b->ntold : 0, .first_included = -1 };
+		.first_id = older > 0 ? older : 0, .first_included = -1 };
 
 	for (size_t i = 0; i < b->ntold; i++)
 		msgs[i] = (struct macro_message){ .author = b->told[i].role == PROMPT_USER ? MACRO_BY_USER : MACRO_BY_CHAR, .text = b->told[i].text,

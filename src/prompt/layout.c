@@ -24,6 +24,18 @@ glue(struct arena *a, struct str x, const char *between, struct str y)
 	return sb_str(&out);
 }
 
+/* Without empty ones; `apart` keeps those of users and the model, which stand between messages until all are squashed. */
+static void
+flatten(struct build *b, struct items *list, const struct items *from, bool apart)
+{
+	for (size_t i = 0; i < from->v.n; i++) {
+		const struct item *it = &from->v.v[i];
+
+		if (it->content.n > 0 || (apart && it->role.n > 0 && !str_is(it->role, "system")))
+			vec_push(b->a, &list->v, *it);
+	}
+}
+
 static void
 squash(struct build *b, struct items *list)
 {
@@ -38,7 +50,8 @@ squash(struct build *b, struct items *list)
 		} else
 			vec_push(b->a, &out.v, *it);
 	}
-	*list = out;
+	*list = (struct items){ 0 };
+	flatten(b, list, &out, false);
 }
 
 /* ---- a provider's prompt format ---- */
@@ -215,25 +228,19 @@ out_add(struct build *b, const struct item *it)
 	p->tokens += it->tokens;
 }
 
-static void
-flatten(struct build *b, struct items *list, const struct items *from)
-{
-	for (size_t i = 0; i < from->v.n; i++)
-		if (from->v.v[i].content.n > 0)
-			vec_push(b->a, &list->v, from->v.v[i]);
-}
-
 void
 layout_render(struct build *b)
 {
+	bool merges = b->in->mode == PROMPT_NATIVE || (b->in->mode == PROMPT_REARRANGE && b->arranged == NULL);
+	bool squashed = !merges && b->preset->squash && b->arranged == NULL;
 	struct items list = { 0 };
 
 	for (size_t i = 0; i < b->sections.n; i++)
-		flatten(b, &list, &b->sections.v[i].items);
-	flatten(b, &list, &b->control);
-	if (b->in->mode == PROMPT_NATIVE || (b->in->mode == PROMPT_REARRANGE && b->arranged == NULL))
+		flatten(b, &list, &b->sections.v[i].items, squashed);
+	flatten(b, &list, &b->control, squashed);
+	if (merges)
 		layout_merge(b, &list);
-	else if (b->preset->squash && b->arranged == NULL)
+	else if (squashed)
 		squash(b, &list);
 	process(b, &list);
 	vendor_roles(b, &list);

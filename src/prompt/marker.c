@@ -129,6 +129,16 @@ marker_depth_notes(struct build *b)
 	}
 }
 
+struct str
+marker_quiet(struct build *b)
+{
+	if (b->in->type != PROMPT_QUIET || b->in->quiet_prompt.n == 0)
+		return STR("");
+	if (b->quiet.p == NULL)
+		b->quiet = text_eval_raw(b, b->in->quiet_prompt);
+	return b->quiet;
+}
+
 /* Is the author's note due? Counted in user messages (st-assembly 1.11); every one = even before the first, as on the page. */
 bool
 marker_note_is_due(const struct build *b)
@@ -182,8 +192,8 @@ marker_formats(struct build *b)
 		b->group_nudge = text_eval(b, p->group_nudge);
 	if (b->in->type == PROMPT_IMPERSONATE)
 		b->impersonation = text_eval(b, p->impersonation);
-	else if (b->in->type == PROMPT_QUIET && b->in->quiet_prompt.n > 0)
-		b->impersonation = text_eval_raw(b, b->in->quiet_prompt);
+	else
+		b->impersonation = marker_quiet(b);
 }
 
 /* ---- what is evaluated after the list ---- */
@@ -198,26 +208,20 @@ world_block(struct build *b, struct str text)
 	return text_eval_with(b, *format, STR("{0}"), text);
 }
 
-/* The note's own text, with a persona that stands at it. */
-static struct str
-note_text(struct build *b)
+/* Lore is glued to the note's text, and a persona that stands at the note around both. */
+struct str
+marker_note(struct build *b)
 {
 	const struct prompt_persona *p = b->in->persona;
 	struct str note = b->note_set.text.n > 0 ? macro_run_field(b->run, NULL, MF_AUTHORS_NOTE) : STR("");
 
+	if (b->lore)
+		note = lore_note(b->a, b->lore, note);
 	if (p && p->field[MF_PERSONA].text.n > 0 && p->place == PERSONA_NOTE_TOP)
 		return str_c(arena_printf(b->a, "%.*s\n%.*s", STR_ARG(b->persona), STR_ARG(note)));
 	if (p && p->field[MF_PERSONA].text.n > 0 && p->place == PERSONA_NOTE_BOTTOM)
 		return str_c(arena_printf(b->a, "%.*s\n%.*s", STR_ARG(note), STR_ARG(b->persona)));
 	return note;
-}
-
-struct str
-marker_note(struct build *b)
-{
-	struct str note = note_text(b);
-
-	return b->lore ? lore_note(b->a, b->lore, note) : note;
 }
 
 void

@@ -350,7 +350,7 @@ native_control(struct build *b)
 	if (b->in->type == PROMPT_IMPERSONATE)
 		it.content = text_eval(b, b->preset->impersonation);
 	else if (b->in->type == PROMPT_QUIET) {
-		it.content = b->in->quiet_prompt.n ? text_eval_raw(b, b->in->quiet_prompt) : STR("");
+		it.content = marker_quiet(b);
 		source = "quietPrompt";
 	} else if (b->continued) {
 		it.content = text_eval_with(b, b->preset->continue_nudge, STR("{{lastChatMessage}}"), text_trim(b->continued->text));

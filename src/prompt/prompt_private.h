@@ -213,6 +213,7 @@ struct build {
 	struct str examples;
 	size_t examples_left;       /* blocks that did not fit */
 	struct str world_before, world_after, persona, note, group_nudge, impersonation, new_chat, continue_nudge;
+	struct str quiet;           /* the quiet prompt, once the scan or its place asked for it */
 	struct prompt_note note_set;
 	bool note_due;
 
@@ -266,6 +267,7 @@ struct str card_examples(struct arena *a, struct str text); /* as {{mesExamples}
 void input_begin(struct build *b);
 void input_history(struct build *b);
 void input_names(struct build *b);
+int64_t input_length(const struct prompt_input *in);    /* messages of the whole chat, without one that is swiped; 0 = not said */
 struct str input_apply(struct build *b, const struct told *t, enum regex_channel ch, struct str text, struct regex_own *own,
     struct regex_trace *trace);
 struct str input_expand(struct build *b, const struct told *t, struct str text);
@@ -287,6 +289,7 @@ void marker_fields(struct build *b);                    /* decisions 35 (2) */
 void marker_formats(struct build *b);                   /* (4) */
 void marker_late(struct build *b);                      /* (6) to (8) */
 void marker_depth_notes(struct build *b);
+struct str marker_quiet(struct build *b);               /* type quiet: its prompt; else empty */
 bool marker_note_is_due(const struct build *b);
 struct str marker_note(struct build *b);                /* the author's note with persona and lore glued on */
 

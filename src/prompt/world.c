@@ -121,16 +121,21 @@ sources_fill(struct build *b, struct lore_scan *scan)
 	}
 }
 
+/* Texts that stand in the chat without being messages: a note that is scanned takes the depth notes along. */
 static void
 injected_fill(struct build *b, struct lore_scan *scan)
 {
 	const struct prompt_persona *p = b->in->persona;
-	struct str *v = arena_array(b->a, struct str, 2);
+	struct str *v = arena_array(b->a, struct str, b->depth_notes.n + 3);
 
+	for (size_t i = 0; b->note_set.scan && i < b->depth_notes.n; i++)
+		v[scan->ninjected++] = b->depth_notes.v[i].text;
 	if (b->note_set.scan && b->note_due && b->note_set.text.n > 0)
 		v[scan->ninjected++] = macro_run_field(b->run, NULL, MF_AUTHORS_NOTE);
 	if (p && p->place == PERSONA_AT_DEPTH && p->field[MF_PERSONA].text.n > 0)
 		v[scan->ninjected++] = macro_run_field(b->run, NULL, MF_PERSONA);
+	if (marker_quiet(b).n > 0)
+		v[scan->ninjected++] = b->quiet;
 	scan->injected = v;
 }
 
@@ -154,7 +159,7 @@ world_scan(struct build *b)
 	const struct prompt_input *in = b->in;
 	const struct lore_set *set = set_make(b);
 	const struct prompt_card *card = in->speaker < in->ncards ? in->cards[in->speaker] : NULL;
-	struct lore_scan scan = { .nmessages = b->ntold, .chat_length = in->chat_length, .trigger = str_c(prompt_type_name(in->type)),
+	struct lore_scan scan = { .nmessages = b->ntold, .chat_length = input_length(in), .trigger = str_c(prompt_type_name(in->type)),
 		.max_context = b->budget, .seed = in->seed, .timers = in->lore_timers, .settings = in->lore_settings,
 		.calls = { .arg = b, .expand = lore_expand, .count = lore_count, .roll = lore_roll, .rewrite = lore_rewrite, .decide = lore_decide } };
 

@@ -382,18 +382,18 @@ history_budget(const struct turn *t)
 	return context > reply ? context - reply : context;
 }
 
-/* What users said in floors [0, to], where a note that is not due every time counts it. */
+/* What users said that is not loaded, for a note that is not due every time: floors before `from`, hidden messages behind it. */
 static int
-users_count(struct turn *t, int32_t to)
+users_count(struct turn *t, int32_t from)
 {
 	struct branch_range *r;
 	size_t n;
 
 	if (turn_note(t).interval <= 1)
 		return 0;
-	r = branch_window(t->c->a, &t->s.branch, 0, to, &n);
+	r = branch_window(t->c->a, &t->s.branch, 0, t->s.branch.head, &n);
 	for (size_t i = 0; i < n; i++) {
-		struct rows *rs = db_query(t->c, STMT_message_users_range, P_INT(r[i].segment), P_INT(r[i].lo), P_INT(r[i].hi));
+		struct rows *rs = db_query(t->c, STMT_message_users_range, P_INT(r[i].segment), P_INT(r[i].lo), P_INT(r[i].hi), P_INT(from));
 
 		if (rows_next(rs) <= 0)
 			return -1;
@@ -422,7 +422,7 @@ history_rest(struct turn *t, struct history *h, int32_t from)
 				return -1;
 	}
 	t->in.history_cut = from > 0;
-	return from > 0 ? users_count(t, from - 1) : 0;
+	return users_count(t, from);
 }
 
 /* The floors' ids, where somebody looks at them: traces, and policies that name floors. */

@@ -512,6 +512,110 @@ same_input_same_prompt(void **state)
 	scene_end(&s);
 }
 
+/* The quiet prompt, and with a note that is scanned the depth notes, are read by the scan; each is expanded once. */
+static void
+scan_reads_what_stands_in_the_chat(void **state)
+{
+	static const char card[] = "{\"data\":{\"name\":\"Lyra\",\"extensions\":{\"depth_prompt\":{\"prompt\":\"a gull\",\"depth\":1}},"
+				   "\"character_book\":{\"entries\":[{\"id\":1,\"keys\":[\"gull\"],\"content\":\"Of gulls.\",\"enabled\":true},"
+				   "{\"id\":2,\"keys\":[\"ferry 1\"],\"content\":\"Of ferries.\",\"enabled\":true}]}}}";
+
+	(void)state;
+	for (int scan = 0; scan < 2; scan++) {
+		struct scene s;
+		struct prompt *p;
+
+		scene_begin(&s, plain_preset, card);
+		s.in.note = prompt_note_defaults();
+		s.in.note.scan = scan;
+		say(&s, PROMPT_USER, "hi");
+		s.in.type = PROMPT_QUIET;
+		s.in.quiet_prompt = STR("The ferry {{incvar::n}}");
+		p = run(&s);
+		assert_int_equal(p->lore->nactive, 1 + (size_t)scan);
+		assert_true(holds(p, "The ferry 1"));
+		s.in.type = PROMPT_NORMAL;
+		assert_int_equal(run(&s)->lore->nactive, (size_t)scan);
+		scene_end(&s);
+	}
+}
+
+/* A persona at the note stands around what lore glues to it, as it was written; its macro prints it tidied. */
+static void
+personas_stand_around_the_note(void **state)
+{
+	static const struct {
+		int place;
+		const char *note;
+	} rows[] = { { 2, "I am\r\nBob.\ntop\na note" }, { 3, "top\na note\nI am\r\nBob." } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scene s;
+		struct lore_bound book;
+
+		scene_begin(&s, plain_preset, lyra);
+		book = (struct lore_bound){ lore_book_read(s.a, STR("b"), parse(s.a, "{\"entries\":{\"0\":{\"uid\":0,\"key\":[],\"constant\":true,"
+										     "\"content\":\"top\",\"position\":2}}}")), LORE_GLOBAL };
+		s.in.books = &book;
+		s.in.nbooks = 1;
+		s.in.persona = prompt_persona_compile(s.a, parse(s.a, arena_printf(s.a, "{\"description\":\"I am\\r\\nBob.\",\"position\":%d}", rows[i].place)));
+		s.in.note = prompt_note_defaults();
+		s.in.note.given = true;
+		s.in.note.text = STR("a note");
+		say(&s, PROMPT_USER, "[{{persona}}]");
+		assert_true(holds(run(&s), rows[i].note));
+		assert_true(holds(run(&s), "[I am\nBob.]"));
+		scene_end(&s);
+	}
+}
+
+/* Squashing: a message of another role stands between system messages even where it turns out empty. */
+static void
+empty_messages_part_system_messages(void **state)
+{
+	static const char preset[] = "{\"squash_system_messages\":true,\"prompts\":[{\"identifier\":\"main\",\"content\":\"Main.\",\"system_prompt\":true},"
+				     "{\"identifier\":\"x\",\"role\":\"%s\",\"content\":\"{{noop}}\",\"system_prompt\":false}],\"prompt_order\":[{\"character_id\":100001,"
+				     "\"order\":[{\"identifier\":\"main\",\"enabled\":true},{\"identifier\":\"x\",\"enabled\":true},"
+				     "{\"identifier\":\"charDescription\",\"enabled\":true},{\"identifier\":\"chatHistory\",\"enabled\":true}]}]}";
+	static const char *const roles[] = { "system", "user", "assistant" };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct scene s;
+		struct sb text;
+
+		scene_begin(&s, NULL, lyra);
+		text = sb_new(s.a);
+		sb_addf(&text, preset, roles[i]);
+		s.in.preset = prompt_preset_compile(s.a, parse(s.a, sb_c(&text)));
+		say(&s, PROMPT_USER, "hi");
+		assert_int_equal(holds(run(&s), "Main.\nLyra sings."), i == 0);
+		assert_false(holds(run(&s), ""));
+		scene_end(&s);
+	}
+}
+
+/* A message that is swiped is not part of the chat: neither its number nor timed lore counts it. */
+static void
+swiped_messages_do_not_count(void **state)
+{
+	struct scene s;
+	struct prompt *p;
+
+	(void)state;
+	scene_begin(&s, plain_preset, "{\"data\":{\"name\":\"Lyra\",\"character_book\":{\"entries\":[{\"id\":1,\"keys\":[\"hi\"],\"content\":\"At "
+				      "{{lastMessageId}}.\",\"enabled\":true,\"extensions\":{\"sticky\":2}}]}}}");
+	say(&s, PROMPT_ASSISTANT, "hello");
+	say(&s, PROMPT_USER, "hi");
+	say(&s, PROMPT_ASSISTANT, "no");
+	s.in.type = PROMPT_SWIPE;
+	p = run(&s);
+	assert_int_equal(p->lore_past.messages, 2);
+	assert_true(str_is(p->lore->active[0].text, "At 1."));
+	scene_end(&s);
+}
+
 /* The note's interval counts user messages; every one is even before the first of them. */
 static void
 notes_are_due_by_their_interval(void **state)
@@ -642,6 +746,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(notes_are_due_by_their_interval),
+		cmocka_unit_test(swiped_messages_do_not_count),
+		cmocka_unit_test(empty_messages_part_system_messages),
+		cmocka_unit_test(personas_stand_around_the_note),
+		cmocka_unit_test(scan_reads_what_stands_in_the_chat),
 		cmocka_unit_test(refuses_what_cannot_fit),
 		cmocka_unit_test(keeps_a_suffix_of_the_chat),
 		cmocka_unit_test(stored_counts_stand_for_texts),

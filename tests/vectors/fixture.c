@@ -195,8 +195,10 @@ fixture_history(struct fixture *f, const struct json *list, bool greet)
 		struct prompt_message *to;
 
 		greet = greet && !str_is(role, "user");
-		if (json_get_bool(m, "hidden", false))
+		if (json_get_bool(m, "hidden", false)) {
+			f->in.users_before += str_is(role, "user");
 			continue;
+		}
 		to = vec_add(f->a, &f->history);
 		*to = (struct prompt_message){ .no = (int64_t)f->history.n, .text = json_get_str(m, "content"), .name = json_get_str(m, "name"),
 			.tokens = -1, .named = json_get_bool(m, "forced_avatar", false), .greeting = greet && str_is(role, "assistant"),
