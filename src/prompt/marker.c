@@ -116,13 +116,15 @@ overrides(const struct build *b, const char *identifier, bool must_run)
 	return r && r->enabled && !r->forbid && (!must_run || order_runs(b, r));
 }
 
+/* A muted member's depth note is not sent, even where the rest of the card is. */
 void
 marker_depth_notes(struct build *b)
 {
 	for (size_t i = 0; i < b->in->ncards; i++) {
 		const struct prompt_card *c = b->in->cards[i];
+		bool muted = b->members[i].muted && i != b->in->speaker;
 
-		if (!takes_part(b, i) || c->field[MF_DEPTH_NOTE].text.n == 0)
+		if (muted || !takes_part(b, i) || c->field[MF_DEPTH_NOTE].text.n == 0)
 			continue;
 		vec_push(b->a, &b->depth_notes, ((struct depth_note){ .text = text_no_cr(b->a, macro_run_field(b->run, &b->members[i], MF_DEPTH_NOTE)),
 						    .role = marker_role(c->depth_role), .depth = c->depth }));

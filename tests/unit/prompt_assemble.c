@@ -540,6 +540,37 @@ scan_reads_what_stands_in_the_chat(void **state)
 	}
 }
 
+static void
+muted_members_keep_their_depth_notes(void **state)
+{
+	static const char note[] = "{\"data\":{\"name\":\"%s\",\"description\":\"%s is here.\",\"extensions\":{\"depth_prompt\":{\"prompt\":\"%s deep\"}}}}";
+	static const bool muted[] = { false, true };
+	const struct prompt_card *cards[2];
+	const char *const names[] = { "Ann", "Ben" };
+	struct scene s;
+	struct prompt *p;
+
+	(void)state;
+	scene_begin(&s, plain_preset, lyra);
+	for (int i = 0; i < 2; i++) {
+		struct sb text = sb_new(s.a);
+
+		sb_addf(&text, note, names[i], names[i], names[i]);
+		cards[i] = prompt_card_compile(s.a, parse(s.a, sb_c(&text)));
+	}
+	s.in.cards = cards;
+	s.in.ncards = 2;
+	s.in.muted = muted;
+	s.in.group = true;
+	s.in.join = PROMPT_APPEND_MUTED;
+	say(&s, PROMPT_USER, "hi");
+	p = run(&s);
+	assert_true(holds(p, "Ann is here.\nBen is here."));
+	assert_true(holds(p, "Ann deep"));
+	assert_false(holds(p, "Ben deep"));
+	scene_end(&s);
+}
+
 /* A persona at the note stands around what lore glues to it, as it was written; its macro prints it tidied. */
 static void
 personas_stand_around_the_note(void **state)
@@ -746,6 +777,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(notes_are_due_by_their_interval),
+		cmocka_unit_test(muted_members_keep_their_depth_notes),
 		cmocka_unit_test(swiped_messages_do_not_count),
 		cmocka_unit_test(empty_messages_part_system_messages),
 		cmocka_unit_test(personas_stand_around_the_note),
