@@ -186,10 +186,11 @@ sub streams { # count, chunk interval ms, chunks: through the server
 		"http://127.0.0.1:$s->{port}/sessions/bench-%d/respond/stream");
 }
 if (part('streams') || part('memory')) {
-	# Sessions by number, so that a load client can name them.
-	$s->sql("UPDATE tavern.session SET id = 'bench-' || (row_number - 1), model_name = 'm?n=100&i=20' FROM (SELECT no AS n, row_number() OVER (ORDER BY no) FROM tavern.session) x WHERE no = x.n");
-	for my $i (1000 .. 1999) { $s->post('/sessions', { title => "Session $i" }) }
-	$s->sql("UPDATE tavern.session SET id = 'bench-' || (1000 + row_number - 1), model_name = 'm?n=100&i=20' FROM (SELECT no AS n, row_number() OVER (ORDER BY no) FROM tavern.session WHERE id NOT LIKE 'bench-%') x WHERE no = x.n");
+	# 2,000 sessions by number, so that a load client can name them.
+	my $have = $s->sql('SELECT count(*) FROM tavern.session');
+	$s->post('/sessions', { title => "Session $_" }) for $have .. 1999;
+	$s->sql("UPDATE tavern.session SET id = 'bench-' || i, model_name = 'm?n=100&i=20', preset_id = NULL, worldbook_profile_id = NULL
+		FROM (SELECT no AS n, row_number() OVER (ORDER BY no) - 1 AS i FROM tavern.session) x WHERE no = x.n");
 }
 if (part('streams')) {
 	my (@ttfb, @p99, @direct_ttfb, @direct_p99);
