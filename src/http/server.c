@@ -24,7 +24,7 @@
 #define DRAIN_TICK_MS 20
 #define READ_TIMEOUT 30 /* seconds: the web server sends a whole request at once */
 #define WRITE_TIMEOUT 60
-#define ARENA_CHUNK (16u << 10)
+#define ARENA_CHUNK (8u << 10)
 
 static void *thread_main(void *arg);
 

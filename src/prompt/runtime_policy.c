@@ -62,35 +62,42 @@ place(struct json *o, const struct member *m)
 	return m->part ? child(group, m->part) : group;
 }
 
+/* What the strongest layer says, and who that is. */
 static const struct json *
 strongest(const struct policy_layers *in, const struct member *m, const char **source_out)
 {
 	static const char *const names[POLICY_LAYER__COUNT] = { "session_policy", "branch_policy", "request_override" };
 
-	for (int i = POLICY_LAYER__COUNT; i-- > 0;)
-		if (said(in->v[i], m)) {
+	for (int i = POLICY_LAYER__COUNT; i-- > 0;) {
+		const struct json *v = said(in->v[i], m);
+
+		if (v) {
 			*source_out = names[i];
-			return said(in->v[i], m);
+			return v;
 		}
+	}
+	*source_out = "system_default";
 	return NULL;
 }
 
 /* A number of messages without a mode means that many and no more. */
-static void
-window_settle(struct policy_resolved *r)
+static bool
+is_window(const struct json *history, const struct json *said_of_it)
 {
-	struct json *history = json_get(json_get(r->policy, "source_selection"), "history");
-	struct json *sources = json_get(json_get(r->sources, "source_selection"), "history");
+	return json_get(history, "max_messages") && !json_get(said_of_it, "mode");
+}
 
-	if (!json_get(history, "max_messages") || !str_is(json_get_str(sources, "mode"), "system_default"))
-		return;
-	json_set_c(history, "mode", "windowed");
-	json_set(sources, "mode", json_get(sources, "max_messages"));
+static struct json *
+history_of(const struct json *policy)
+{
+	return json_get(json_get(policy, "source_selection"), "history");
 }
 
 static void
 default_set(struct json *o, const struct member *m)
 {
+	if (m->dflt == NULL)
+		return;
 	if (strcmp(m->dflt, "true") == 0 || strcmp(m->dflt, "false") == 0)
 		json_set_bool(o, m->key, *m->dflt == 't');
 	else
@@ -100,28 +107,40 @@ default_set(struct json *o, const struct member *m)
 struct policy_resolved
 policy_resolve(struct arena *a, const struct policy_layers *in)
 {
-	struct policy_resolved r = { json_object(a), json_object(a), json_object(a) };
+	struct policy_resolved r = { json_object(a), json_object(a), *in };
 
 	for (size_t i = 0; i < COUNT(members); i++) {
 		const struct member *m = &members[i];
-		const char *source = "system_default";
+		const char *source;
 		const struct json *v = strongest(in, m, &source);
-		struct json *at = place(r.policy, m);
 
 		if (v)
-			json_set(at, m->key, v);
-		else if (m->dflt)
-			default_set(at, m);
+			json_set(place(r.policy, m), m->key, v);
 		else
-			continue;
-		if (is_debug(m))
-			continue;
-		json_set_c(place(r.sources, m), m->key, source);
-		if (strcmp(source, "system_default") != 0)
+			default_set(place(r.policy, m), m);
+		if (v && !is_debug(m))
 			json_set(place(r.said, m), m->key, v);
 	}
-	window_settle(&r);
+	if (is_window(history_of(r.policy), history_of(r.said)))
+		json_set_c(history_of(r.policy), "mode", "windowed");
 	return r;
+}
+
+struct json *
+policy_sources(struct arena *a, const struct policy_resolved *p)
+{
+	struct json *o = json_object(a);
+
+	for (size_t i = 0; i < COUNT(members); i++) {
+		const struct member *m = &members[i];
+		const char *source;
+
+		if ((strongest(&p->layers, m, &source) || m->dflt) && !is_debug(m))
+			json_set_c(place(o, m), m->key, source);
+	}
+	if (is_window(history_of(p->policy), history_of(p->said)))
+		json_set(history_of(o), "mode", json_get(history_of(o), "max_messages"));
+	return o;
 }
 
 struct json *

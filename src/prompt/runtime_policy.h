@@ -18,12 +18,15 @@ struct policy_layers {
 
 struct policy_resolved {
 	struct json *policy;  /* every group, with the members that somebody or the default says */
-	struct json *sources; /* who said each: system_default, session_policy, branch_policy, request_override */
 	struct json *said;    /* the members that somebody says, for the record of a turn */
+	struct policy_layers layers;
 };
 
 /* Member by member the strongest layer wins. Lives in `a`; values are shared with the layers, so do not change them. */
 struct policy_resolved policy_resolve(struct arena *a, const struct policy_layers *in);
+
+/* Who said each member: system_default, session_policy, branch_policy, request_override. For people: a turn does not ask. */
+struct json *policy_sources(struct arena *a, const struct policy_resolved *p);
 
 /* What holds where nobody says anything. */
 struct json *policy_defaults(struct arena *a);

@@ -41,7 +41,7 @@ look_scope_json(struct arena *a, const struct look_scope *s)
 struct json *
 look_source_map(struct arena *a, const struct policy_resolved *p, const struct look_scope *s)
 {
-	struct json *o = json_copy(a, p->sources), *history = json_set_object(o, "history");
+	struct json *o = policy_sources(a, p), *history = json_set_object(o, "history");
 
 	json_set_str(history, "source_branch_id", s->history_branch);
 	json_set_c(history, "source_mode", history_mode(s));

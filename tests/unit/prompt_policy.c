@@ -39,9 +39,9 @@ defaults_hold_where_nobody_speaks(void **state)
 	    "{\"history\":{\"mode\":\"full\"},\"memory\":{\"enabled\":true},\"worldbook\":{\"enabled\":true},\"examples\":{\"enabled\":true}}");
 	assert_text(a, json_get(r.policy, "debug"),
 	    "{\"include_prompt_snapshot\":false,\"include_runtime_trace\":false,\"include_worldbook_matches\":false}");
-	assert_text(a, json_get(r.sources, "visibility"), "{\"mode\":\"system_default\"}");
-	assert_false(json_has(r.sources, "budget"));
-	assert_false(json_has(r.sources, "debug"));
+	assert_text(a, json_get(policy_sources(a, &r), "visibility"), "{\"mode\":\"system_default\"}");
+	assert_false(json_has(policy_sources(a, &r), "budget"));
+	assert_false(json_has(policy_sources(a, &r), "debug"));
 	assert_true(json_equal(r.policy, policy_defaults(a)));
 	arena_destroy(&a);
 }
@@ -60,10 +60,10 @@ the_strongest_layer_wins_each_member(void **state)
 
 	(void)state;
 	assert_text(a, json_get(r.policy, "delivery"), "{\"allow_assistant_prefill\":true,\"require_last_user\":true,\"no_assistant\":false}");
-	assert_text(a, json_get(r.sources, "delivery"),
+	assert_text(a, json_get(policy_sources(a, &r), "delivery"),
 	    "{\"allow_assistant_prefill\":\"system_default\",\"require_last_user\":\"session_policy\",\"no_assistant\":\"branch_policy\"}");
 	assert_text(a, json_get(r.policy, "budget"), "{\"max_input_tokens\":300}");
-	assert_text(a, json_get(r.sources, "budget"), "{\"max_input_tokens\":\"request_override\"}");
+	assert_text(a, json_get(policy_sources(a, &r), "budget"), "{\"max_input_tokens\":\"request_override\"}");
 	assert_text(a, json_get(json_get(r.policy, "visibility"), "hidden_floor_ids"), "[\"a\"]");
 	assert_true(json_get_bool(json_get(r.policy, "debug"), "include_runtime_trace", false));
 	assert_false(json_has(r.policy, "message"));
@@ -80,7 +80,7 @@ a_number_of_messages_is_a_window(void **state)
 
 	(void)state;
 	assert_text(a, json_get(json_get(r.policy, "source_selection"), "history"), "{\"mode\":\"windowed\",\"max_messages\":5}");
-	assert_text(a, json_get(json_get(r.sources, "source_selection"), "history"),
+	assert_text(a, json_get(json_get(policy_sources(a, &r), "source_selection"), "history"),
 	    "{\"mode\":\"session_policy\",\"max_messages\":\"session_policy\"}");
 	r = policy_resolve(a, &(struct policy_layers){ { five, NULL, full } });
 	assert_string_equal(arena_strdup(a, json_get_str(json_get(json_get(r.policy, "source_selection"), "history"), "mode")), "full");
