@@ -56,6 +56,13 @@ truth_words(struct str value, enum macro_dialect d)
 	return true;
 }
 
+static struct str
+as_written(struct arena *a, struct str s)
+{
+	(void)a;
+	return s;
+}
+
 /* A literal with macros in it: escapes count in its own text only. */
 static enum got
 quoted_value(struct ev *ev, const struct operand *o, enum macro_dialect d, struct str *out)
@@ -63,8 +70,9 @@ quoted_value(struct ev *ev, const struct operand *o, enum macro_dialect d, struc
 	const struct node *v = ev->t->nodes;
 	struct sb sb = sb_new(ev->r->a);
 	uint32_t pos = o->s, i = o->n0;
-	struct str (*unescape)(struct arena *, struct str) =
-	    d == MACRO_MARINARA ? unescape_marinara : unescape_page;
+	struct str (*unescape)(struct arena *, struct str) = o->plain              ? as_written
+							     : d == MACRO_MARINARA ? unescape_marinara
+										   : unescape_page;
 
 	if (o->n0 == o->n1) {
 		*out = o->text;

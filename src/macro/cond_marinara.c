@@ -62,9 +62,16 @@ read_modifier(struct parser *p, uint32_t at, uint32_t e, uint32_t first, struct 
 		return 0;
 	x->value = str_sub(src, from, at);
 	if (at < e && src.p[at] == ':') {
-		from = at + 1;
+		uint32_t mode = at + 1;
+
+		for (at = mode; at < e && (src.p[at] | 0x20) >= 'a' && (src.p[at] | 0x20) <= 'z';)
+			at++;
+		x->mode = str_sub(src, mode, at);
+	}
+	if (at < e && skip_blanks(src, at, e) == at) { /* more behind the marks: a word that nobody knows */
+		x->quoted = false;
 		at = skip_solid(src, from, e);
-		x->mode = str_sub(src, from, at);
+		x->value = str_sub(src, from, at);
 	}
 	return at;
 }
@@ -180,11 +187,12 @@ parse_decision(struct parser *p, uint32_t s, uint32_t e, struct operand *o)
 				k++;
 			}
 		}
-		if (last) {
+		if (found) {
 			s += n;
 			e = last;
-			if (!found)
-				m = (struct mods){ 0 };
+		} else {
+			/* more than modifiers behind it: all of it is the statement */
+			m = (struct mods){ .n0 = first };
 		}
 	}
 	if (js_trim(str_sub(src, s, e)).n == 0)
@@ -193,7 +201,8 @@ parse_decision(struct parser *p, uint32_t s, uint32_t e, struct operand *o)
 	o->e = e;
 	o->n0 = node_from(p->c->nodes.v, first, p->last, s);
 	o->n1 = node_from(p->c->nodes.v, o->n0, p->last, e);
-	o->text = unescape_marinara(p->c->a, str_sub(src, s, e));
+	o->plain = !found;
+	o->text = found ? unescape_marinara(p->c->a, str_sub(src, s, e)) : str_sub(src, s, e);
 	m.n0 = node_from(p->c->nodes.v, first, p->last, m.s);
 	m.n1 = m.lasts ? node_from(p->c->nodes.v, m.n0, p->last, m.e) : m.n0;
 	vec_push(p->c->a, &p->c->mods, m);

@@ -105,6 +105,7 @@ enum operand_kind {
 struct operand {
 	uint8_t kind;
 	bool plain_number;     /* decimal literal: fixed while planning */
+	bool plain;            /* statement without quotation marks: no escapes */
 	struct str text;       /* literal, unescaped; word; variable, tool or capability name */
 	uint32_t s, e, n0, n1; /* source of the operand, of the quoted text or of the statement */
 	uint32_t header;       /* of the condition it stands in */

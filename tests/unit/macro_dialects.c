@@ -128,6 +128,50 @@ test_tomoribot(void **state)
 	assert_int_equal(scene_count(&s, MACRO_W_COND_UNKNOWN), 1);
 }
 
+/* ---- statements ---- */
+
+static const struct {
+	const char *operand, *text; /* NULL: none */
+	unsigned sticky;
+	enum macro_lasts lasts;
+	const char *second;
+} statements[] = {
+	{ "decision:\"a  b\" sticky:3", "a b", 3, MACRO_LASTS_NONE, "" },
+	{ "decision : 'the \"old\" man' until:\"x y\":or STICKY: 2", "the \"old\" man", 2, MACRO_LASTS_UNTIL,
+	    "x y" },
+	{ "decision:\"a \"b\" c\" while:'w'", "a \"b\" c", 0, MACRO_LASTS_WHILE, "w" },
+	{ "decision:\"say \\\"hi\\\"\\nnow\"", "say \"hi\" now", 0, MACRO_LASTS_NONE, "" },
+	{ "decision:it rains\\n", "it rains\\n", 0, MACRO_LASTS_NONE, "" }, /* no marks, no escapes */
+	{ "decision:\"x\"y", "\"x\"y", 0, MACRO_LASTS_NONE, "" },           /* no modifiers: all of it */
+	{ "decision:\"x\" sticky:2 y", "\"x\" sticky:2 y", 0, MACRO_LASTS_NONE, "" },
+	{ "decision:\"x\" until:\"a\" until:\"b\"c", "x", 0, MACRO_LASTS_UNTIL,
+	    "a" }, /* the second is unknown */
+	{ "decision:\"x\" until:\"a\"b sticky:4", "x", 4, MACRO_LASTS_NONE, "" },
+	{ "decision:\"x\" foo:bar sticky:5000", "x", 1000, MACRO_LASTS_NONE, "" },
+	{ "decision:\" \"", NULL, 0, MACRO_LASTS_NONE, "" },
+};
+
+static void
+test_statements(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(statements); i++) {
+		struct str text = str_c(arena_printf(a, "{{#if %s}}x{{/if}}", statements[i].operand));
+		struct macro_statements out = { 0 };
+		const struct macro_statement *s;
+
+		macro_statements_collect(a, macro_compile(a, text, MACRO_MARINARA), &out);
+		assert_int_equal(out.v.n, statements[i].text ? 1 : 0);
+		if (!out.v.n)
+			continue;
+		s = &out.v.v[0];
+		assert_text(macro_statement_key(a, s->text), statements[i].text);
+		assert_int_equal(s->sticky, statements[i].sticky);
+		assert_int_equal(s->lasts, statements[i].lasts);
+		assert_text(s->lasts_text, statements[i].second);
+	}
+}
+
 /* ---- what lint tells of marinara's conditions, where nothing is an error ---- */
 
 struct finding {
@@ -211,11 +255,13 @@ test_inserted(void **state)
 	(void)state;
 	scene_init(&s, a);
 	s.env.limits.length = 25;
-	assert_text(scene_eval(&s, STR("{{setvar::a::0123456789}}{{getvar::a}}{{getvar::a}}"), MACRO_TOMORIBOT),
+	assert_text(
+	    scene_eval(&s, STR("{{setvar::a::0123456789}}{{getvar::a}}{{getvar::a}}"), MACRO_TOMORIBOT),
 	    "01234567890123456789");
 	assert_int_equal(scene_count(&s, MACRO_W_LENGTH), 0);
-	assert_text(scene_eval(&s, STR("{{setvar::a::0123456789}}{{getvar::a}}{{getvar::a}}{{getvar::a}}{{user}}"),
-			MACRO_TOMORIBOT),
+	assert_text(
+	    scene_eval(&s, STR("{{setvar::a::0123456789}}{{getvar::a}}{{getvar::a}}{{getvar::a}}{{user}}"),
+		MACRO_TOMORIBOT),
 	    "01234567890123456789{{getvar::a}}{{user}}");
 	assert_int_equal(scene_count(&s, MACRO_W_LENGTH), 1);
 	s.env.limits.length = macro_limits_default.length;
@@ -237,8 +283,9 @@ test_audit(void **state)
 	} v[] = {
 		{ "{{user}} {{#if description}}{{getvar::x}}{{else}}{{summary}}{{/if}}", false, 0, 0 },
 		{ "{{#if {{one}}}}{{two}}{{else}}{{three}}{{/if}}{{if tool:x}}{{four}}{{/if}}", false, 4, 0 },
-		{ "{{#if nobody}}{{/if}}{{#unless nobody}}{{/unless}}{{#if getvar::x}}{{/if}}{{#if time}}{{/if}}", false,
-		    1, 0 },
+		{ "{{#if nobody}}{{/if}}{{#unless nobody}}{{/unless}}{{#if getvar::x}}{{/if}}{{#if "
+		  "time}}{{/if}}",
+		    false, 1, 0 },
 		{ "{{#if}}a{{/if}}{{/unless}}{{#unless user}}", false, 0, 3 },
 		{ "<b>x</b>", true, 0, 0 },
 		{ "<PRE class='x'>", true, 0, 0 },
@@ -254,9 +301,10 @@ test_audit(void **state)
 		struct macro_tomori_audit out;
 
 		macro_tomori_audit(a, str_c(v[i].text), &out);
-		if (out.html != v[i].html || out.unsupported.n != v[i].unsupported || out.warnings.n != v[i].warnings)
-			fail_msg("%s: html %d, %zu unsupported, %zu warnings", v[i].text, out.html, out.unsupported.n,
-			    out.warnings.n);
+		if (out.html != v[i].html || out.unsupported.n != v[i].unsupported ||
+		    out.warnings.n != v[i].warnings)
+			fail_msg("%s: html %d, %zu unsupported, %zu warnings", v[i].text, out.html,
+			    out.unsupported.n, out.warnings.n);
 	}
 }
 
@@ -266,6 +314,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_marinara, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tomoribot, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_statements, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lint, setup, teardown),
 		cmocka_unit_test(test_append),
 		cmocka_unit_test_setup_teardown(test_inserted, setup, teardown),
