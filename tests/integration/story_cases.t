@@ -130,4 +130,17 @@ $s->reload;
 $s->wait_for('new workers', sub { my @now = $s->workers; @now >= 2 && !grep { $old{$_} } @now }, 30);
 is_deeply [map { $state->($_) } undef, 'fork'], \@before, 'B15: workers that know nothing yet see the same';
 
+# ---- B19: what was recorded of a floor stays as it was, whatever happens later ----
+
+my $record = sub { return join "\n", $s->get("/floors/$rings->{floor_id}/result")->{raw}, $s->get("/floors/$rings->{floor_id}/run")->{raw},
+	scalar $s->sql('SELECT md5(string_agg(t::text, chr(10) ORDER BY page_no)) FROM tavern.turn_record t JOIN tavern.page p ON p.no = t.page_no JOIN tavern.floor f ON f.no = p.floor_no WHERE f.id = :\'id\'', id => $rings->{floor_id}) };
+my $then = $record->();
+for my $n (1 .. 5) {
+	is $s->patch("/worldbooks/$timed/entries/0", { content => "Edited $n." })->{status}, 200, 'B19: the book is edited';
+	is $s->patch("/sessions/$story", { settings => { lore => { scan_depth => $n } }, prompt_mode => $n % 2 ? 'native' : 'compat_strict' })->{status}, 200, 'B19: settings change';
+	respond($story, "later $n");
+}
+is $s->del("/worldbooks/$timed")->{status}, 204, 'B19: the book is deleted';
+is $record->(), $then, 'B19: the record of the floor is what it was';
+
 done_testing;
