@@ -206,6 +206,12 @@ static const struct row rows[] = {
 	{ "outlet", "", fn_outlet, 1, 1, ARGS_REST, MF_NONE, 0, ALL, "::name", "prompt",
 	    "lore of an outlet; empty in card fields and lore", NULL },
 	{ "banned", "", fn_nothing, 0, ARGS_ANY, ARGS_REST, MF_NONE, 0, ALL, " \"word\"", "prompt", "accepted, prints nothing", NULL },
+	{ "agent", "", fn_nothing, 1, 1, ARGS_REST, MF_NONE, 0, DIALECT_MAR, "::type", "prompt",
+	    "what an agent found; there are none here, so empty", NULL },
+	{ "char_about", "convo_display convo_behavior", fn_nothing, 0, 0, ARGS_REST, MF_NONE, ROW_CHAR, DIALECT_MAR, "", "prompt",
+	    "a field of conversations; there are none here, so empty", NULL },
+	{ "persona_about", "", fn_nothing, 0, 0, ARGS_REST, MF_NONE, 0, DIALECT_MAR, "", "prompt",
+	    "a field of conversations; there are none here, so empty", NULL },
 	{ "if", "", fn_if, 2, 2, ARGS_PAGE, MF_NONE, ROW_LAZY, 1u << MACRO_SILLYTAVERN, "::condition::text", "blocks",
 	    "the text if the condition is true", NULL },
 };

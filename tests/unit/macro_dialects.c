@@ -81,6 +81,8 @@ static const struct pair marinara[] = {
 	{ "a{{trimStart}} {{#if char}} b{{/if}}", "ab" },
 	{ "{{#if char}}a {{/if}}{{trimEnd}}b", "ab" },
 	{ "{{trimEnd}}a{{trimStart}}", "a" },
+	/* what has no counterpart here is empty, so false */
+	{ "[{{agent::x}}{{persona_about}}]{{#if agent::x || char_about || persona_about}}a{{else}}b{{/if}}", "[]b" },
 };
 
 static const struct pair tomoribot[] = {
