@@ -80,7 +80,7 @@ scan(S *s, char *p, size_t n, uint64_t t)
 	char *q = p, *e = p + n;
 	while ((q = memmem(q, e - q, "[t=", 3))) {
 		char *c = memchr(q, ']', e - q);
-		if (!c)
+		if (!c || (K >= 0 && s->seen >= K)) /* what comes behind the last one may repeat them */
 			break;
 		uint64_t v = strtoull(q + 3, 0, 10);
 		if (v && v <= t && t - v < 120000000000ull) {
