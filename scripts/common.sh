@@ -39,7 +39,7 @@ packages_install() {
 		{ mkdir -p "$top/build" && touch "$top/build/packages.$*"; } 2>/dev/null
 		return 0
 	fi
-	if [ "$(id -u)" -ne 0 ]; then
+	if [ "$EUID" -ne 0 ]; then
 		if have sudo && sudo -n true 2>/dev/null; then
 			sudo=sudo
 		else

@@ -20,7 +20,7 @@ stack_socket_max=88         # of 107 bytes that a socket's path may have; the re
 # owner of DIR if there is one, else who called sudo, else the user tavernd, which is made if need be.
 stack_owner() {
 	local dir=$1 uid
-	stack_uid=$(id -u) stack_gid=$(id -g)
+	stack_uid=$EUID stack_gid=$(id -g)
 	if [ "$stack_uid" -ne 0 ]; then
 		if [ -d "$dir" ] && [ ! -O "$dir" ]; then
 			die "$dir belongs to $(stat -c %U "$dir"), not to $(id -un): run as that user or root, or choose another directory (--data)"
@@ -45,7 +45,7 @@ stack_owner() {
 stack_exec() {
 	local signal=$1 drop=() name keep=()
 	shift
-	[ "$(id -u)" -ne 0 ] || drop=(--reuid "$stack_uid" --regid "$stack_gid" --clear-groups --inh-caps=-all)
+	[ "$EUID" -ne 0 ] || drop=(--reuid "$stack_uid" --regid "$stack_gid" --clear-groups --inh-caps=-all)
 	for name in "${!TAVERND_@}" "${!ASAN_@}" "${!UBSAN_@}" "${!LSAN_@}" "${!TSAN_@}"; do
 		keep+=("$name=${!name}")
 	done
@@ -62,7 +62,7 @@ stack_as() { (stack_exec KILL "$@"); }
 stack_reachable() { stack_as test -r "$1" -a -x "$1" 2>/dev/null; }
 
 # stack_own FILE…: gives files that root made to the stack's user.
-stack_own() { [ "$(id -u)" -ne 0 ] || chown "$stack_uid:$stack_gid" "$@"; }
+stack_own() { [ "$EUID" -ne 0 ] || chown "$stack_uid:$stack_gid" "$@"; }
 
 # stack_dirs DIR: makes the directories, owned by the stack's user.
 stack_dirs() {
