@@ -8,6 +8,7 @@
 
 #include "base/sb.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -139,6 +140,8 @@ main(int argc, char **argv)
 			      "calm}}softly{{else}}loudly{{/if}}, as she always did before.");
 	struct sb plain = sb_new(a);
 
+	mallopt(M_MMAP_THRESHOLD, 1 << 20); /* as the daemon has it: memory given back is taken again */
+	mallopt(M_TRIM_THRESHOLD, 4 << 20);
 	only = argc > 1 ? argv[1] : NULL;
 	while (plain.n < 4000000)
 		sb_adds(&plain,
