@@ -32,10 +32,6 @@ UPDATE session t SET (title, status, prompt_mode, model_provider, model_name, mo
 	   FROM json_populate_record(t, $2) x)
  WHERE t.account_no = acct() AND t.id = $1 AND t.deleted_at IS NULL;
 
--- name: session_delete
--- Marked only: a job removes the rows; what runs in it is cancelled by the sweep of its lease.
-UPDATE session SET deleted_at = $2, updated_at = $2 WHERE account_no = acct() AND id = $1 AND deleted_at IS NULL;
-
 -- name: session_batch_status
 WITH want AS (
 	SELECT min(i) - 1 AS idx, id FROM unnest($1::text[]) WITH ORDINALITY u (id, i) GROUP BY id

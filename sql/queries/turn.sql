@@ -98,7 +98,7 @@ WITH b AS (
 )
 INSERT INTO run (id, session_no, branch_no, floor_no, type, state, phase, lease_until, worker, on_disconnect, config, started_at, updated_at)
 SELECT $12, $1, $2, f.no, $13, 'running', 'input_recorded', $14, $15, $16, $17, $18, $18 FROM f, m
-RETURNING no, floor_no, (SELECT no FROM m);
+RETURNING no, floor_no;
 
 -- name: turn_commit
 -- All of it or nothing, with the record of how the page came about. No row: the run or the floor was ended by somebody else, nothing is written.

@@ -145,7 +145,6 @@ turn_record_open(struct turn *t)
 		return -1;
 	t->run_no = row_int(t->written, 0);
 	t->floor_no = row_int(t->written, 1);
-	t->message_no = row_int(t->written, 2);
 	return 0;
 }
 

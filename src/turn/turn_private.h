@@ -96,7 +96,7 @@ struct turn {
 
 	/* recorded by transaction 1 */
 	int32_t floor_seq;
-	int64_t floor_no, run_no, message_no;
+	int64_t floor_no, run_no;
 	struct id floor_id, input_page, message_id, run_id, output_page, output_message;
 	int64_t started_at;
 	enum turn_phase phase;

@@ -4,24 +4,6 @@
  */
 #include "macro_scene.h"
 
-static struct arena *a;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	a = arena_create("test", 0);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	arena_destroy(&a);
-	return 0;
-}
-
 struct pair {
 	const char *text, *want;
 };

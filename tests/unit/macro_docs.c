@@ -5,8 +5,6 @@
 
 #include "macro/values.h"
 
-static struct arena *a;
-
 static struct str
 read_page(void)
 {

@@ -7,24 +7,6 @@
 
 #include <pthread.h>
 
-static struct arena *a;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	a = arena_create("test", 0);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	arena_destroy(&a);
-	return 0;
-}
-
 /* A text of random pieces. */
 static struct str
 random_text(struct rng *r, const char *const *pieces, size_t n)

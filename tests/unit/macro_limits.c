@@ -8,24 +8,6 @@
 
 #include <time.h>
 
-static struct arena *a;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	a = arena_create("test", 0);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	arena_destroy(&a);
-	return 0;
-}
-
 /* One limit: the text at the limit, and one less. */
 struct edge {
 	const char *text, *within, *beyond;

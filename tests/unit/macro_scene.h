@@ -110,4 +110,23 @@ repeated(struct arena *a, const char *piece, size_t n)
 	return sb_str(&sb);
 }
 
+/* The arena of the running test. */
+static struct arena *a;
+
+static inline int
+setup(void **state)
+{
+	(void)state;
+	a = arena_create("test", 0);
+	return 0;
+}
+
+static inline int
+teardown(void **state)
+{
+	(void)state;
+	arena_destroy(&a);
+	return 0;
+}
+
 #endif
