@@ -52,8 +52,8 @@ sse_parse_id(struct str id, struct stream_pos *out)
 	int64_t n;
 
 	for (int i = 0; i < 3; i++) {
-		if (!str_next(&id, '.', &part) || part.n == 0 || part.p[0] == '-' || !str_int(part, &n) ||
-		    n > UINT32_MAX)
+		if (!str_next(&id, '.', &part) || part.n == 0 || part.p[0] == '-' || (part.n > 1 && part.p[0] == '0') ||
+		    !str_int(part, &n) || n > UINT32_MAX)
 			return false;
 		v[i] = (uint32_t)n;
 	}

@@ -11,7 +11,7 @@
 /* Appends one event: text becomes `chunk` {"chunk":…}, reasoning `reasoning` {"chunk":…}. */
 void sse_add_item(struct sb *out, const struct stream_item *it);
 void sse_add_ping(struct sb *out); /* a comment line, which readers skip */
-/* Reads an id back; false (out untouched) if it is none of ours. */
+/* Reads an id back; false (out untouched) if it is none that we print. */
 bool sse_parse_id(struct str id, struct stream_pos *out);
 
 #endif
