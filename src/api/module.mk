@@ -2,8 +2,8 @@ noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
 	src/api/accounts.c src/api/app.c src/api/app.h src/api/assets.c src/api/assets.h src/api/characters.c \
 	src/api/documents.c src/api/documents.h src/api/entries.c src/api/entries.h src/api/exports.c src/api/floors.c src/api/imports.c src/api/macros.c src/api/messages.c src/api/pages.c src/api/presets.c src/api/preset_entries.c src/api/preset_nodes.c src/api/preset_view.h src/api/prompt_runtime.c \
-	src/api/regex_profiles.c src/api/rest.c src/api/rest.h src/api/sessions.c src/api/sessions.h src/api/system.c \
-	src/api/tables.c src/api/tables.h src/api/turns.c src/api/users.c src/api/variables.c src/api/wire.h \
+	src/api/regex_profiles.c src/api/rest.c src/api/rest.h src/api/runs.c src/api/sessions.c src/api/sessions.h src/api/system.c \
+	src/api/tables.c src/api/tables.h src/api/timeline.c src/api/turns.c src/api/users.c src/api/variables.c src/api/wire.h \
 	src/api/wire_capabilities.c src/api/wire_pages.c src/api/wire_prompt.c src/api/wire_prompt_runtime.c src/api/wire_settings.c src/api/wire_turn.c src/api/worldbooks.c src/api/worldbook_entries.c src/api/worldbook_simulate.c
 
 # The server: everything, in link order (highest layer first).

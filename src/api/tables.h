@@ -22,6 +22,8 @@
 	X(exports) \
 	X(sessions) \
 	X(turns) \
+	X(timeline) \
+	X(runs) \
 	X(prompt_runtime) \
 	X(floors) \
 	X(pages) \
