@@ -2,6 +2,7 @@
 
 #include "api/app.h"
 
+#include "api/relay.h"
 #include "api/rest.h"
 #include "api/tables.h"
 #include "base/limits.h"
@@ -232,6 +233,7 @@ app_start(struct worker *w)
 	w->server_conf.version = PACKAGE_VERSION;
 	w->server = server_create(w->arena, w->loop, app->router, &w->server_conf, &hooks);
 	app->server = w->server;
+	relay_start(app);
 	return w->server ? 0 : -1;
 }
 
@@ -248,6 +250,7 @@ app_stop(struct worker *w)
 {
 	struct app *app = w->app;
 
+	relay_stop(app);
 	turns_stop(app->turns);
 	llm_destroy(&app->llm);
 	db_destroy(&app->db_sys);

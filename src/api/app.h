@@ -22,6 +22,7 @@ struct app {
 	struct auth *auth;
 	struct router *router;
 	struct server *server;
+	struct peer *peer;            /* the other workers of this host; asks and is asked */
 	struct turns *turns;          /* running turns, compiled asset cache (turn/turn.h) */
 	const char *worker;           /* <host>/<generation>-<slot> */
 	struct str openapi;           /* printed once */

@@ -27,7 +27,7 @@ struct peer {
 	struct loop *loop;
 	struct peer_handlers handlers;
 	const char *dir, *host; /* host: of our own name */
-	const char *path;
+	const char *path; /* NULL: asks only */
 	int fd;
 };
 
@@ -146,17 +146,28 @@ listen_ready(void *arg, uint32_t events)
 
 /* See peer.h. */
 struct peer *
-peer_create(struct arena *a, struct loop *l, const char *dir, const char *worker,
-    const struct peer_handlers *h, const char **why)
+peer_asker(struct arena *a, const char *dir, const char *worker)
 {
 	struct peer *p = arena_new(a, struct peer);
 	const char *slash = strrchr(worker, '/');
+
+	*p = (struct peer){ .dir = arena_strdup(a, str_c(dir)), .fd = -1 };
+	p->host = slash == NULL ? "" : arena_strdup(a, (struct str){ worker, (size_t)(slash - worker) });
+	return p;
+}
+
+/* See peer.h. */
+struct peer *
+peer_create(struct arena *a, struct loop *l, const char *dir, const char *worker,
+    const struct peer_handlers *h, const char **why)
+{
+	struct peer *p = peer_asker(a, dir, worker);
 	struct sockaddr_un sa;
 	mode_t old;
 	int rc;
 
-	*p = (struct peer){ .loop = l, .handlers = *h, .dir = arena_strdup(a, str_c(dir)), .fd = -1 };
-	p->host = slash == NULL ? "" : arena_strdup(a, (struct str){ worker, (size_t)(slash - worker) });
+	p->loop = l;
+	p->handlers = *h;
 	if (socket_path(dir, p->host, worker, &sa) < 0) {
 		*why = arena_printf(a, "no socket can be named after worker \"%s\" in \"%s\"", worker, dir);
 		return NULL;
@@ -180,7 +191,7 @@ peer_create(struct arena *a, struct loop *l, const char *dir, const char *worker
 void
 peer_destroy(struct peer *p)
 {
-	if (p == NULL)
+	if (p == NULL || p->fd < 0)
 		return;
 	loop_unwatch(p->loop, p->fd);
 	close(p->fd);
@@ -225,7 +236,7 @@ ask(const struct peer *p, const char *worker, const struct message *m, int fd)
 	ssize_t n;
 	int to;
 
-	if (socket_path(p->dir, p->host, worker, &sa) < 0 || strcmp(sa.sun_path, p->path) == 0)
+	if (socket_path(p->dir, p->host, worker, &sa) < 0 || (p->path != NULL && strcmp(sa.sun_path, p->path) == 0))
 		return -1;
 	to = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (to < 0)

@@ -33,6 +33,8 @@ struct peer_handlers {
 /* Listens for the others. NULL with *why: the worker can do without. */
 struct peer *peer_create(struct arena *a, struct loop *l, const char *dir, const char *worker,
     const struct peer_handlers *h, const char **why);
+/* Only asks, is not asked: another program of this host (the host is that of `worker`). Never NULL. */
+struct peer *peer_asker(struct arena *a, const char *dir, const char *worker);
 void peer_destroy(struct peer *p); /* loop thread; removes the socket. NULL is fine */
 
 /*

@@ -221,6 +221,20 @@ turns_cancel_all(struct turns *p, const char *why)
 	pthread_mutex_unlock(&p->lock);
 }
 
+bool
+turns_cancel(struct turns *p, int64_t run_no, const char *why)
+{
+	struct turn *t;
+
+	pthread_mutex_lock(&p->lock);
+	for (t = p->live; t && t->run_no != run_no; t = t->next)
+		;
+	if (t)
+		turn_cancel(t, why);
+	pthread_mutex_unlock(&p->lock);
+	return t != NULL;
+}
+
 static int
 model_ask(struct turn *t)
 {

@@ -45,6 +45,8 @@ int turns_start(struct turns *p);        /* after the fork: starts the persister
 void turns_stop(struct turns *p);        /* last persisting round, joins the thread */
 /* Drain is over: cancels every running turn (their floors fail with what was said). */
 void turns_cancel_all(struct turns *p, const char *why);
+/* Somebody wants this run to end: its model call is cancelled. False: it does not run here. Any thread. */
+bool turns_cancel(struct turns *p, int64_t run_no, const char *why);
 
 enum turn_type { TURN_RESPOND, TURN_REGENERATE, TURN_RETRY, TURN_EDIT, TURN_TYPE__COUNT };
 

@@ -149,6 +149,18 @@ runs_are_cancelled(void **state)
 }
 
 static void
+another_program_only_asks(void **state)
+{
+	struct process *p = *state;
+	struct peer *asker = peer_asker(p->a, p->dir, "host/eventd");
+
+	assert_int_equal(peer_cancel(asker, "host/1-0", 7), 0);
+	assert_int_equal(peer_cancel(asker, "host/eventd", 7), -1);
+	assert_int_equal(peer_cancel(asker, "other/1-0", 7), -1);
+	peer_destroy(asker);
+}
+
+static void
 strange_names_reach_nobody(void **state)
 {
 	static const char *const names[] = { "host/1-7", "other/1-1", "hos/1-1", "host1/1-1", "host/1-1/",
@@ -192,6 +204,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_connection_changes_hands, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_refused_connection_stays_with_us, setup, teardown),
 		cmocka_unit_test_setup_teardown(runs_are_cancelled, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_program_only_asks, setup, teardown),
 		cmocka_unit_test_setup_teardown(strange_names_reach_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(malformed_messages_are_refused, setup, teardown),
 	};
