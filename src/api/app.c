@@ -64,6 +64,8 @@ turn_runner(struct app *app)
 		.retries = (int)s->llm_max_retries,
 		.total_ms = s->llm_timeout,
 		.account_streams_max = (int)s->account_streams_max,
+		.on_disconnect = s->on_disconnect,
+		.linger_ms = (int)s->stream_linger,
 		.cache_bytes = (size_t)s->asset_cache_bytes,
 		.lease_ms = (int)s->run_lease };
 

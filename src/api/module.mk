@@ -29,6 +29,8 @@ libapi_a_SOURCES = \
 	src/api/runs.c \
 	src/api/sessions.c \
 	src/api/sessions.h \
+	src/api/streams.c \
+	src/api/streams.h \
 	src/api/system.c \
 	src/api/tables.c \
 	src/api/tables.h \

@@ -3,66 +3,41 @@
  */
 #include "api/app.h"
 #include "api/rest.h"
+#include "api/streams.h"
 #include "api/tables.h"
 #include "api/wire.h"
 #include "turn/look.h"
 
 static struct turn_request
-turn_request_of(struct request *r, bool stream)
+turn_request_of(struct request *r)
 {
-	struct str policy = json_get_str(r->in, "on_disconnect");
-
 	return (struct turn_request){ .type = TURN_RESPOND,
 		.session_id = req_param(r, "id"),
 		.branch_id = json_get_str(r->in, "branch_id"),
 		.message = json_get_str(r->in, "message"),
-		.body = r->in,
-		.stream = stream,
-		.on_disconnect_continue = str_is(policy, "continue") };
+		.body = r->in };
 }
 
 static int
 respond(struct request *r)
 {
-	struct turn_request q = turn_request_of(r, false);
-	struct sb answer = sb_new(r->ctx->a);
-	struct turn *t = turn_open(app_of(r)->turns, r->ctx, &q);
+	struct turn_request q = turn_request_of(r);
 
-	if (t == NULL)
-		return -1;
-	request_on_deserted(r, turn_reader_left, t);
-	if (turn_run(t, &answer) < 0)
-		return -1;
-	return reply_data(r, sb_str(&answer));
-}
-
-/* Refusals by the session's state are an event of a stream that then ends; all others are plain answers (decisions 43). */
-static bool
-refusal_is_event(const struct err *e)
-{
-	return e->kind == ERR_NOT_FOUND || e->kind == ERR_CONFLICT;
+	return turn_reply(r, &q);
 }
 
 static int
 respond_stream(struct request *r)
 {
-	struct turn_request q = turn_request_of(r, true);
-	struct sb answer = sb_new(r->ctx->a);
-	struct turn *t = turn_open(app_of(r)->turns, r->ctx, &q);
+	struct turn_request q = turn_request_of(r);
 
-	if (t == NULL)
-		return r->ctx->who.account_no != 0 && refusal_is_event(&r->ctx->err) ? reply_stream_error(r, &r->ctx->err) : -1;
-	stream_on_deserted(turn_stream(t), turn_reader_left, t);
-	if (reply_stream(r, turn_stream(t), (struct stream_pos){ 0 }) < 0)
-		return -1;
-	turn_run(t, &answer); /* what went wrong has been said on the stream */
-	return 0;
+	return turn_reply_stream(r, &q);
 }
 
 static int
 dry_run(struct request *r)
 {
-	struct turn_request q = turn_request_of(r, false);
+	struct turn_request q = turn_request_of(r);
 	struct sb answer = sb_new(r->ctx->a);
 
 	return turn_dry_run(app_of(r)->turns, r->ctx, &q, &answer) < 0 ? -1 : reply_data(r, sb_str(&answer));

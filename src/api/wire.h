@@ -28,6 +28,12 @@ extern const struct field wire_trim_reason, wire_excluded_source;
 
 /* Settings of accounts and sessions (wire_settings.c). */
 extern const struct field wire_account_settings[], wire_session_settings[];
+/* clang-format off */
+extern const char *const wire_on_disconnect[];
+#define WIRE_ON_DISCONNECT /* in the body of every turn route */ \
+	{ "on_disconnect", FT_ENUM, .choices = wire_on_disconnect, \
+	  .doc = "when the last reader leaves; absent = the session's, else the server's; with an Idempotency-Key the turn goes on" }
+/* clang-format on */
 /* How world info is scanned: of settings, and of a simulation. */
 extern const char *const wire_lore_strategies[];
 /* clang-format off */

@@ -19,6 +19,7 @@ static const char *const message_macros[] = { "off", "read", "full", NULL };
 static const char *const note_places[] = { "after_main", "in_chat", "before_main", NULL };
 static const char *const note_roles[] = { "system", "user", "assistant", NULL };
 
+const char *const wire_on_disconnect[] = { "abort", "continue", NULL };
 const char *const wire_lore_strategies[] = { "evenly", "character_first", "global_first", NULL };
 static const struct field lore[] = {
 	WIRE_LORE_FIELDS,
@@ -47,6 +48,7 @@ static const struct field authors_note[] = {
 const struct field wire_session_settings[] = {
 	OF_BOTH,
 	{ "authors_note", FT_OBJECT, .fields = authors_note },
+	{ "on_disconnect", FT_ENUM, .choices = wire_on_disconnect, .doc = "when the last reader of a turn leaves; a request's own wins, absent = the server's" },
 	{ "summary", FT_STRING, .doc = "of the story so far: {{summary}}; every mode but compat_strict sends it" },
 	FIELD_END
 };

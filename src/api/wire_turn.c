@@ -73,6 +73,7 @@ const struct field wire_turn_body[] = {
 	{ "delivery", FT_OBJECT, 0, .fields = wire_delivery },
 	{ "generation_params", FT_OBJECT, 0, .fields = wire_generation_params },
 	{ "message", FT_STRING, FF_REQUIRED, .min = 1 },
+	WIRE_ON_DISCONNECT,
 	{ "prompt_intent", FT_ENUM, 0, .choices = wire_intents, .doc = "continue: the last reply goes on as another page of its floor, and the message is not said" },
 	{ "session_state_writes", FT_ARRAY, 0, .items = &wire_state_write },
 	{ "source_floor_id", FT_STRING, 0, .min = 1 },

@@ -109,7 +109,6 @@ turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry)
 	if (!t->branch_given)
 		t->q.branch_id = STR("main");
 	t->dry = dry;
-	t->continues = q->on_disconnect_continue;
 	t->started_at = c->now;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_condattr_init(&attr);
@@ -124,6 +123,30 @@ turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry)
 	t->output_page = id_new(c->now);
 	t->output_message = id_new(c->now);
 	return t;
+}
+
+const char *const turn_policies[] = { "auto", "abort", "continue", NULL };
+
+static enum turn_policy
+policy_of(struct str name)
+{
+	for (int i = 0; i < POLICY__COUNT; i++)
+		if (str_is(name, turn_policies[i]))
+			return (enum turn_policy)i;
+	return POLICY_AUTO;
+}
+
+/* The request's policy, else the session's, else the operator's; auto: who gives a key announced that he comes back. */
+static bool
+goes_on_without_readers(const struct turn *t)
+{
+	enum turn_policy policy = t->q.on_disconnect;
+
+	if (policy == POLICY_AUTO)
+		policy = policy_of(json_get_str(t->s.settings, "on_disconnect"));
+	if (policy == POLICY_AUTO)
+		policy = (enum turn_policy)t->p->conf.on_disconnect;
+	return policy == POLICY_CONTINUE;
 }
 
 static int
@@ -153,10 +176,11 @@ turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
 
 	if (db_tx(c, DB_READ, turn_gather, t) < 0 || check_state(t) < 0 || turn_assemble(t) < 0)
 		return NULL;
+	t->continues = goes_on_without_readers(t);
 	t->floor_seq = t->s.branch.head + (t->goes_on ? 0 : 1);
 	if (turn_record_open(t) < 0)
 		return NULL;
-	t->stream = stream_create(p->conf.loop, t->run_no, q->stream ? 30000 : 1000);
+	t->stream = stream_create(p->conf.loop, t->run_no, q->stream ? p->conf.linger_ms : 0); /* later readers get it from the floor */
 	turns_add(p, t);
 	say_start(t);
 	return t;

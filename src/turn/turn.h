@@ -33,6 +33,8 @@ struct turns_conf {
 	void *decide_arg;
 	const char *decision_model;
 	int account_streams_max;      /* running turns of one account; 0 = no limit */
+	int on_disconnect;            /* enum turn_policy where neither request nor session says */
+	int linger_ms;                /* how long the stream of an ended turn waits for late readers */
 	size_t cache_bytes;           /* compiled assets of this process */
 	int lease_ms;                 /* of a run; renewed every second */
 };
@@ -50,6 +52,10 @@ bool turns_cancel(struct turns *p, int64_t run_no, const char *why);
 
 enum turn_type { TURN_RESPOND, TURN_REGENERATE, TURN_RETRY, TURN_EDIT, TURN_TYPE__COUNT };
 
+/* What becomes of a turn when the last of its readers leaves. */
+enum turn_policy { POLICY_AUTO, POLICY_ABORT, POLICY_CONTINUE, POLICY__COUNT }; /* auto: continue with a key, else abort */
+extern const char *const turn_policies[]; /* their names; NULL-terminated */
+
 struct turn_request {
 	enum turn_type type;
 	struct str session_id;
@@ -59,7 +65,7 @@ struct turn_request {
 	struct str source_floor_id;   /* of a look at the story as it was there; absent = the branch's head */
 	bool anywhere;                /* a look: a branch that does not exist yet is no error (source floor, else main) */
 	bool stream;                  /* events are read while it runs */
-	bool on_disconnect_continue;
+	enum turn_policy on_disconnect; /* auto: what the session says, else the configuration */
 };
 
 struct turn;
