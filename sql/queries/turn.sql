@@ -53,10 +53,14 @@ SELECT f.floor_seq, f.id FROM floor f
  WHERE f.account_no = acct() AND f.segment_no = $1 AND f.floor_seq > $2 AND f.floor_seq <= $3 ORDER BY f.floor_seq DESC;
 
 -- name: turn_source_floor
--- A floor of the session as the place of a look, and the branch whose own segment owns it. $1 session no, $2 floor id
+-- A floor of the session as the place of a look, and the branch that shows it, as a fork would find it. $1 session no, $2 floor id
 SELECT f.floor_seq, f.state, f.segment_no, b.no, b.id, b.segs, b.his
   FROM floor f
-  JOIN branch b ON b.account_no = acct() AND b.session_no = f.session_no AND b.segs[cardinality(b.segs)] = f.segment_no
+  CROSS JOIN LATERAL (
+	SELECT b.* FROM branch b
+	 WHERE b.account_no = acct() AND b.session_no = $1
+	   AND EXISTS (SELECT FROM unnest(b.segs, b.his) r (seg, hi) WHERE r.seg = f.segment_no AND r.hi >= f.floor_seq)
+	 ORDER BY b.segs[cardinality(b.segs)] = f.segment_no DESC, b.no LIMIT 1) b
  WHERE f.account_no = acct() AND f.id = $2 AND f.session_no = $1;
 
 -- name: lore_past_range

@@ -148,7 +148,8 @@ tables_complete(struct arena *a)
 			n++;
 		rows = arena_copy(a, api_tables[t].rows, (n + 1) * sizeof(*rows));
 		for (size_t i = 0; i < n; i++)
-			if (rows[i].fn == rest_list && !((const struct resource *)rows[i].arg)->list_plain)
+			if ((rows[i].fn == rest_list || (rows[i].answer_kind == ANSWER_LIST && rows[i].arg && !rows[i].query)) &&
+			    !((const struct resource *)rows[i].arg)->list_plain)
 				rows[i].query = resource_query_fields(a, rows[i].arg);
 		tables[t].rows = rows;
 	}

@@ -5,9 +5,6 @@
 #include "api/rest.h"
 #include "api/tables.h"
 #include "base/id.h"
-#include "base/limits.h"
-#include "macro/decide.h"
-#include "store/branch.h"
 
 /* clang-format off */
 static const char *const states[] = { "draft", "generating", "committed", "failed", NULL };
@@ -196,128 +193,7 @@ floor_delete(struct request *r)
 	return rest_tx(r, DB_WRITE, delete_work, NULL) < 0 ? -1 : rest_deleted_reply(r, req_param(r, "id"));
 }
 
-/* ---- fork (dryrun 3.2 rule 2) ---- */
-
-struct fork_work {
-	struct str branch_id;
-	struct sb out;
-};
-
-static struct str
-int_array(struct arena *a, const struct branch *b, size_t n, bool ends, int32_t last)
-{
-	struct sb sb = sb_new(a);
-
-	sb_addc(&sb, '{');
-	for (size_t i = 0; i < n; i++)
-		sb_addf(&sb, "%s%lld", i ? "," : "", (long long)(!ends ? b->segs[i] : i + 1 == n ? last : b->his[i]));
-	sb_addc(&sb, '}');
-	return sb_str(&sb);
-}
-
-static int
-fork_variables(struct ctx *c, struct rows *vars, const struct rows *made, const struct fork_work *w, struct str session_id, int64_t session_no, int64_t seq)
-{
-	struct sb list = sb_new(c->a);
-	struct str scope_id = str_c(arena_printf(c->a, "branch:%.*s:%.*s", STR_ARG(session_id), STR_ARG(w->branch_id)));
-	int rc;
-
-	while ((rc = rows_next(vars)) > 0) {
-		struct id id = id_new(c->now), log = id_new(c->now);
-
-		sb_addf(&list, "%s{\"id\":\"%s\",\"log\":\"%s\",\"key\":", list.n ? "," : "[", id.s, log.s);
-		sb_add_json(&list, row_str(vars, 0));
-		sb_adds(&list, ",\"value\":");
-		sb_add_json(&list, row_str(vars, 1));
-		sb_addc(&list, '}');
-	}
-	if (rc < 0 || list.n == 0)
-		return rc;
-	sb_addc(&list, ']');
-	return db_exec(c, STMT_branch_vars_copy, P_STR(sb_str(&list)), P_INT(row_int(made, 0)), P_STR(scope_id), P_INT(session_no), P_STR(w->branch_id),
-		   P_INT(row_int(made, 1)), P_INT(seq), P_INT(c->now)) < 0
-	    ? -1
-	    : 0;
-}
-
-/* Timers of decision statements as they were: one turn a floor. */
-static struct str
-fork_decisions(struct ctx *c, struct str stored, int64_t turns)
-{
-	struct macro_decisions *d;
-	struct json_error err;
-
-	if (!stored.p || turns <= 0)
-		return stored;
-	d = macro_decisions_new(c->a, json_read(c->a, stored, LIM_JSON_DEPTH, &err));
-	macro_decisions_rewind(d, turns);
-	return json_text(c->a, macro_decisions_json(c->a, d));
-}
-
-static int
-fork_work(struct request *r, void *arg)
-{
-	struct fork_work *w = arg;
-	struct ctx *c = r->ctx;
-	struct rows *rs = db_query(c, STMT_branch_of_floor, P_STR(req_param(r, "id"))), *made, *vars, *taken;
-	struct branch b = { 0 };
-	int32_t seq;
-	size_t n = 0;
-	int rc = rows_next(rs);
-
-	if (rc <= 0)
-		return rc < 0 ? -1 : rest_not_found(r, &res_floor);
-	if (!str_is(row_str(rs, 1), "committed"))
-		return fail(c, ERR_CONFLICT, "floor_not_committed", "floor is %.*s; a branch starts at a committed floor", STR_ARG(row_str(rs, 1)));
-	taken = db_query(c, STMT_branch_exists, P_INT(row_int(rs, 3)), P_STR(w->branch_id));
-	rc = rows_next(taken);
-	if (rc != 0)
-		return rc < 0 ? -1 : fail(c, ERR_CONFLICT, "branch_exists", "branch '%.*s' already exists in this session", STR_ARG(w->branch_id));
-	seq = (int32_t)row_int(rs, 2);
-	if (branch_read(c->a, &b, row_str(rs, 7), row_str(rs, 8)) < 0)
-		return fail(c, ERR_INTERNAL, "internal_error", "stored branch ranges do not fit");
-	while (n < b.n && (n == 0 || b.his[n - 1] < seq)) /* ranges up to the one that holds the floor */
-		n++;
-	vars = db_query(c, STMT_branch_vars_as_of, P_INT(row_int(rs, 6)), P_INT(row_int(rs, 10)), P_INT(seq));
-	made = db_query(c, STMT_branch_fork, P_INT(row_int(rs, 3)), P_STR(w->branch_id), P_STR(int_array(c->a, &b, n, false, 0)),
-	    P_STR(int_array(c->a, &b, n, true, seq)), P_INT(seq), P_STR(row_str(rs, 9)), P_INT(c->now), P_INT(row_int(rs, 10)),
-	    P_STR(fork_decisions(c, row_str(rs, 11), row_int(rs, 12) - seq)));
-	if (rows_next(made) <= 0 || fork_variables(c, vars, made, w, row_str(rs, 4), row_int(rs, 3), seq) < 0)
-		return -1;
-	sb_truncate(&w->out, 0);
-	sb_adds(&w->out, "{\"branch_id\":");
-	sb_add_json(&w->out, w->branch_id);
-	sb_adds(&w->out, ",\"source_floor_id\":");
-	sb_add_json(&w->out, req_param(r, "id"));
-	sb_addf(&w->out, ",\"source_floor_no\":%d,\"session_id\":", seq);
-	sb_add_json(&w->out, row_str(rs, 4));
-	sb_addc(&w->out, '}');
-	return 0;
-}
-
-static int
-floor_fork(struct request *r)
-{
-	struct id id = id_new(r->ctx->now);
-	struct fork_work w = { .branch_id = json_get_str(r->in, "branch_id"), .out = sb_new(r->ctx->a) };
-
-	if (!w.branch_id.p)
-		w.branch_id = str_c(arena_printf(r->ctx->a, "branch-%s", id.s + ID_LEN - 8));
-	return rest_tx(r, DB_WRITE, fork_work, &w) < 0 ? -1 : reply_data(r, sb_str(&w.out));
-}
-
 /* clang-format off */
-static const struct field fork_body[] = {
-	{ "branch_id", FT_STRING, .min = 1, .max = 100, .doc = "absent = a generated name" },
-	FIELD_END
-};
-static const struct field fork_answer[] = {
-	{ "branch_id", FT_STRING },
-	{ "session_id", FT_STRING },
-	{ "source_floor_id", FT_STRING },
-	{ "source_floor_no", FT_INT, .bounded = true, .max = INT64_MAX },
-	FIELD_END
-};
 static const int errors_read[] = { 404, 0 };
 static const int errors_write[] = { 404, 409, 0 };
 
@@ -332,8 +208,6 @@ const struct route api_floors_routes[] = {
 	  .errors = errors_write, .tag = "floors", .summary = "Change a floor's parent; its place and state are not for clients" },
 	{ METHOD_DELETE, "/floors/{id}", floor_delete, AUTH_ACCOUNT, .answer_kind = ANSWER_DELETED, .errors = errors_write, .tag = "floors",
 	  .summary = "Delete the last floor of a branch" },
-	{ METHOD_POST, "/floors/{id}/branch", floor_fork, AUTH_ACCOUNT, .body = fork_body, .answer = fork_answer, .status = 201,
-	  .flags = ROUTE_BODY_OPTIONAL, .errors = errors_write, .tag = "floors", .summary = "Start a branch at a committed floor" },
 	{ .path = NULL }
 };
 /* clang-format on */

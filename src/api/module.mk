@@ -5,6 +5,7 @@ libapi_a_SOURCES = \
 	src/api/app.h \
 	src/api/assets.c \
 	src/api/assets.h \
+	src/api/branches.c \
 	src/api/characters.c \
 	src/api/documents.c \
 	src/api/documents.h \

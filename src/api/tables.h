@@ -26,6 +26,7 @@
 	X(runs) \
 	X(prompt_runtime) \
 	X(floors) \
+	X(branches) \
 	X(pages) \
 	X(messages) \
 	X(variables) \

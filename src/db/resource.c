@@ -269,7 +269,8 @@ resource_query_fields(struct arena *a, const struct resource *r)
 		    ((struct field){ .name = "sort_order", .type = FT_ENUM, .choices = sort_orders }));
 	}
 	for (const struct filter *f = r->filters; f != NULL && f->field != NULL; f++)
-		vec_push(a, &out, *f->field);
+		if (!(f->field->flags & FF_READONLY))
+			vec_push(a, &out, *f->field);
 	vec_push(a, &out, ((struct field)FIELD_END));
 	return out.v;
 }

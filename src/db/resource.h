@@ -23,7 +23,7 @@ enum filter_op {
 };
 
 struct filter {
-	const struct field *field;   /* name, type, limits of the query parameter */
+	const struct field *field;   /* name, type, limits of the query parameter; FF_READONLY: no parameter, the handler fills it in */
 	enum filter_op op;
 	const char *expr;            /* column or SQL expression over `t` */
 };

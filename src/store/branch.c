@@ -55,3 +55,26 @@ branch_window(struct arena *a, const struct branch *b, int32_t from, int32_t to,
 	*n_out = n;
 	return v;
 }
+
+size_t
+branch_log_range(const struct branch *b, int32_t at)
+{
+	size_t i = b->n - 1;
+
+	while (i > 0 && b->his[i - 1] > at)
+		i--;
+	return i;
+}
+
+int32_t
+branch_common(const struct branch *a, const struct branch *b)
+{
+	int32_t common = -1;
+
+	for (size_t i = 0; i < a->n && i < b->n && a->segs[i] == b->segs[i]; i++) {
+		common = a->his[i] < b->his[i] ? a->his[i] : b->his[i];
+		if (a->his[i] != b->his[i])
+			break;
+	}
+	return common;
+}

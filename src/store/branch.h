@@ -32,6 +32,15 @@ branch_own_segment(const struct branch *b)
 	return b->segs[b->n - 1];
 }
 
+/*
+ * The range whose segment holds the branch's variables as of floor `at` (-1 = before the first): the last one that
+ * begins there or before. A segment's log begins with the values at its beginning, so one segment is enough.
+ */
+size_t branch_log_range(const struct branch *b, int32_t at);
+
+/* Floor number up to which two branches are the same story; -1 = nothing in common. */
+int32_t branch_common(const struct branch *a, const struct branch *b);
+
 /* The ranges that meet floors [from, to], newest first; *n_out of them. */
 struct branch_range *branch_window(struct arena *a, const struct branch *b, int32_t from, int32_t to, size_t *n_out);
 

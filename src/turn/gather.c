@@ -587,7 +587,7 @@ turn_gather(struct ctx *c, void *arg)
 	regex = asset_ask(t, "regex_profile", s->regex.id, s->regex_pin);
 	vars = db_query(c, STMT_turn_variables, P_INT(s->no), P_INT(s->as_of_branch ? 0 : s->branch_no));
 	if (s->as_of_branch)
-		as_of = db_query(c, STMT_branch_vars_as_of, P_INT(s->as_of_branch), P_INT(s->as_of_segment), P_INT(s->branch.head));
+		as_of = db_query(c, STMT_branch_vars_as_of, P_INT(s->as_of_segment), P_INT(s->branch.head));
 	from = s->branch.head + 1 > FIRST_WINDOW ? s->branch.head + 1 - FIRST_WINDOW : 0;
 	hist = history_ask(t, from, s->branch.head, &n);
 	if (asset_take(preset, &s->preset) < 0 || asset_take(worldbook, &s->worldbook) < 0 || asset_take(regex, &s->regex) < 0 ||

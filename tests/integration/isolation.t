@@ -26,6 +26,7 @@ my $session = made('/sessions', { title => 'S', character_id => $character->{cha
 my ($floor) = map { $_->{id} } @{ $s->get("/floors?session_id=$session", %{ $as{alice} })->{json}{data} };
 my ($page) = map { $_->{id} } @{ $s->get("/pages?floor_id=$floor", %{ $as{alice} })->{json}{data} };
 my ($message) = map { $_->{id} } @{ $s->get("/messages?page_id=$page", %{ $as{alice} })->{json}{data} };
+made("/floors/$floor/branch", { branch_id => 'alt' });
 my $variable = made('/variables', { scope => 'chat', scope_id => $session, key => 'k', value => 1 }, 'PUT')->{id};
 
 # What an {id} means, by the beginning of the path.
@@ -33,7 +34,7 @@ my @ids = (
 	[ qr{^/presets/|^/export/preset/} => $preset ], [ qr{^/worldbooks/|^/export/worldbook/} => $book ], [ qr{^/regex-profiles/|^/export/regex/} => $regex ],
 	[ qr{^/characters/|^/export/character/} => $character->{character_id} ], [ qr{^/users/} => $user ], [ qr{^/sessions/} => $session ],
 	[ qr{^/floors/} => $floor ], [ qr{^/pages/} => $page ], [ qr{^/messages/} => $message ], [ qr{^/variables/} => $variable ],
-	[ qr{^/accounts/} => 'alice' ],
+	[ qr{^/accounts/} => 'alice' ], [ qr{^/branches/} => 'alt' ],
 );
 my %inner = (versionId => $character->{character_version_id}, identifier => 'main', key_id => 'none', branchId => 'main');
 
@@ -57,6 +58,8 @@ my %body = (
 	'POST /sessions/{id}/prompt-runtime/inspect' => { message => 'x' },
 );
 
+my %query = ('GET /sessions/{id}/branches/diff' => 'target_branch_id=alt');
+
 my $doc = $s->get('/openapi.json')->{json};
 my $count = 0;
 for my $path (sort keys %{ $doc->{paths} }) {
@@ -67,6 +70,7 @@ for my $path (sort keys %{ $doc->{paths} }) {
 		my $admin = $path =~ m{^/accounts};
 		my $first = 1;
 		(my $url = $path) =~ s/\{(\w+)\}/my $n = $1; my $v = $first && $n !~ m{^(versionId|identifier|key_id|branchId)$} ? $id : $inner{$n} \/\/ '0'; $first = 0; $v \/\/ 'none'/ge;
+		$url .= "?$query{$op}" if $query{$op};
 		my $body = $body{$op} // ($method eq 'GET' || $method eq 'DELETE' ? undef : {});
 		$count++;
 		next if $public;

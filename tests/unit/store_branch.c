@@ -51,12 +51,59 @@ test_windows(void **state)
 	arena_destroy(&a);
 }
 
+static int32_t
+common(struct arena *a, const char *segs, const char *his, const char *segs2, const char *his2)
+{
+	struct branch x = { 0 }, y = { 0 };
+
+	assert_int_equal(branch_read(a, &x, str_c(segs), str_c(his)), 0);
+	assert_int_equal(branch_read(a, &y, str_c(segs2), str_c(his2)), 0);
+	assert_int_equal(branch_common(&x, &y), branch_common(&y, &x));
+	return branch_common(&x, &y);
+}
+
+static void
+test_common(void **state)
+{
+	struct arena *a = arena_create("test", 0);
+
+	(void)state;
+	assert_int_equal(common(a, "{1}", "{9}", "{1}", "{9}"), 9);
+	assert_int_equal(common(a, "{1}", "{9}", "{1,2}", "{4,6}"), 4);
+	assert_int_equal(common(a, "{1,2}", "{4,6}", "{1,3}", "{7,8}"), 4);
+	assert_int_equal(common(a, "{1,2}", "{4,6}", "{1,2,3}", "{4,5,5}"), 5);
+	assert_int_equal(common(a, "{1,2}", "{4,4}", "{1,3}", "{4,9}"), 4);
+	assert_int_equal(common(a, "{1}", "{-1}", "{1}", "{-1}"), -1);
+	assert_int_equal(common(a, "{1}", "{9}", "{2}", "{9}"), -1);
+	arena_destroy(&a);
+}
+
+/* One segment holds the variables as of a floor. */
+static void
+test_log_range(void **state)
+{
+	struct arena *a = arena_create("test", 0);
+	struct branch b = { 0 };
+	const size_t want[] = { 0, 0, 0, 0, 1, 1, 2, 2 }; /* as of -1 … 6 */
+
+	(void)state;
+	assert_int_equal(branch_read(a, &b, STR("{10,11,12}"), STR("{3,5,8}")), 0);
+	for (int32_t at = -1; at <= 6; at++)
+		assert_int_equal(branch_log_range(&b, at), want[at + 1]);
+	assert_int_equal(branch_read(a, &b, STR("{10,11}"), STR("{3,3}")), 0);
+	assert_int_equal(branch_log_range(&b, 3), 1); /* the fork's own values, not what its origin wrote there later */
+	assert_int_equal(branch_log_range(&b, 2), 0);
+	arena_destroy(&a);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read),
 		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_common),
+		cmocka_unit_test(test_log_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

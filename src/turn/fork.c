@@ -1,0 +1,190 @@
+#include "turn/fork.h"
+
+#include "base/id.h"
+#include "base/limits.h"
+#include "base/sb.h"
+#include "db/db.h"
+#include "macro/decide.h"
+
+static struct str
+int_array(struct arena *a, const struct branch *b, size_t n, bool ends, int32_t last)
+{
+	struct sb sb = sb_new(a);
+
+	sb_addc(&sb, '{');
+	for (size_t i = 0; i < n; i++)
+		sb_addf(&sb, "%s%lld", i ? "," : "",
+		    (long long)(!ends        ? b->segs[i]
+				: i + 1 == n ? last
+					     : b->his[i]));
+	sb_addc(&sb, '}');
+	return sb_str(&sb);
+}
+
+struct str
+branch_segs_text(struct arena *a, const struct branch *b, size_t n)
+{
+	return int_array(a, b, n, false, 0);
+}
+
+struct str
+branch_his_text(struct arena *a, const struct branch *b, size_t n, int32_t last)
+{
+	return int_array(a, b, n, true, last);
+}
+
+/* How many ranges lead up to floor `last`, its own included; none to a story without floors. */
+static size_t
+ranges_to(const struct branch *b, int32_t last)
+{
+	size_t n = 1;
+
+	if (last < 0)
+		return 0;
+	while (n < b->n && b->his[n - 1] < last)
+		n++;
+	return n;
+}
+
+/* Timers of decision statements as they were: one turn a floor. */
+static struct str
+decisions_as_of(struct ctx *c, struct str stored, int64_t turns)
+{
+	struct macro_decisions *d;
+	struct json_error err;
+
+	if (!stored.p || turns <= 0)
+		return stored;
+	d = macro_decisions_new(c->a, json_read(c->a, stored, LIM_JSON_DEPTH, &err));
+	macro_decisions_rewind(d, turns);
+	return json_text(c->a, macro_decisions_json(c->a, d));
+}
+
+/* The branch's own values, each logged in its own segment: every "as of" looks at one segment. */
+static int
+variables_write(struct ctx *c, const struct fork *f, struct rows *vars)
+{
+	const struct branch *b = &f->branch;
+	const char *scope_id = arena_printf(c->a, "branch:%.*s:%.*s", STR_ARG(f->session_id), STR_ARG(b->id));
+	struct sb list = sb_new(c->a);
+	int rc;
+
+	while ((rc = rows_next(vars)) > 0) {
+		struct id id = id_new(c->now), log = id_new(c->now);
+
+		sb_addf(&list, "%s{\"id\":\"%s\",\"log\":\"%s\",\"key\":", list.n ? "," : "[", id.s, log.s);
+		sb_add_json(&list, row_str(vars, 0));
+		sb_adds(&list, ",\"value\":");
+		sb_add_json(&list, row_str(vars, 1));
+		sb_addc(&list, '}');
+	}
+	if (rc < 0 || list.n == 0)
+		return rc;
+	sb_addc(&list, ']');
+	return db_exec(c, STMT_branch_vars_copy, P_STR(sb_str(&list)), P_INT(b->no), P_C(scope_id),
+		   P_INT(f->session_no), P_STR(b->id), P_INT(branch_own_segment(b)), P_INT(b->head),
+		   P_INT(c->now)) < 0
+		   ? -1
+		   : 0;
+}
+
+static int
+branch_take(struct ctx *c, struct branch *b, struct rows *rs, int no, int segs, int his)
+{
+	int rc = rows_next(rs);
+
+	if (rc <= 0)
+		return rc;
+	b->no = row_int(rs, no);
+	return branch_read(c->a, b, row_str(rs, segs), row_str(rs, his)) < 0
+		   ? fail(c, ERR_INTERNAL, "internal_error", "stored branch ranges do not fit")
+		   : 1;
+}
+
+static int
+not_found(struct ctx *c, int rc)
+{
+	return rc < 0 ? -1 : fail(c, ERR_NOT_FOUND, "not_found", "floor not found");
+}
+
+int
+fork_at(struct ctx *c, struct fork *f)
+{
+	struct branch from = { 0 };
+	struct rows *held = db_query(c, STMT_fork_hold_floor, P_STR(f->floor_id)), *rs, *taken, *vars;
+	struct str decisions;
+	struct id id;
+	int32_t last;
+	size_t n, own;
+	int rc;
+
+	rs = db_query(c, STMT_branch_of_floor, P_STR(f->floor_id));
+	if ((rc = rows_next(held)) <= 0 || (rc = branch_take(c, &from, rs, 6, 7, 8)) <= 0)
+		return not_found(c, rc);
+	if (!f->before && !str_is(row_str(rs, 1), "committed"))
+		return fail(c, ERR_CONFLICT, "floor_not_committed",
+		    "floor is %.*s; a branch starts at a committed floor", STR_ARG(row_str(rs, 1)));
+	f->session_no = row_int(rs, 3);
+	f->session_id = row_str(rs, 4);
+	f->session_status = row_str(rs, 5);
+	f->from_branch = row_str(rs, 9);
+	last = (int32_t)row_int(rs, 2) - f->before;
+	n = ranges_to(&from, last);
+	if (!f->branch_id.p) {
+		id = id_new(c->now);
+		f->branch_id = str_c(arena_printf(c->a, "branch-%s", id.s + ID_LEN - 8));
+	}
+	decisions = decisions_as_of(c, row_str(rs, 10), row_int(rs, 11) - last);
+	taken = db_query(c, STMT_branch_exists, P_INT(f->session_no), P_STR(f->branch_id));
+	own = branch_log_range(&from, last);
+	if (own >=
+	    ranges_to(&from, (int32_t)row_int(rs,
+				 2))) /* seen from another branch: never its values instead of the floor's */
+		own = ranges_to(&from, (int32_t)row_int(rs, 2)) - 1;
+	vars = db_query(c, STMT_branch_vars_as_of, P_INT(from.segs[own]), P_INT(last));
+	if ((rc = rows_next(taken)) != 0)
+		return rc < 0 ? -1
+			      : fail(c, ERR_CONFLICT, "branch_exists",
+				    "branch '%.*s' already exists in this session", STR_ARG(f->branch_id));
+	rs = db_query(c, STMT_branch_fork, P_INT(f->session_no), P_STR(f->branch_id),
+	    P_STR(branch_segs_text(c->a, &from, n)), P_STR(branch_his_text(c->a, &from, n, last)),
+	    P_INT(last), P_STR(f->from_branch), P_INT(c->now), n ? P_INT(from.segs[n - 1]) : P_NULL,
+	    P_STR(decisions));
+	f->branch = (struct branch){ .id = f->branch_id, .head = last };
+	rc = branch_take(c, &f->branch, rs, 0, 1, 2);
+	return rc <= 0 ? -1 : variables_write(c, f, vars);
+}
+
+int
+fork_again(struct ctx *c, struct fork *f, int32_t last)
+{
+	struct branch *b = &f->branch;
+	struct rows *vars = db_query(
+			c, STMT_branch_vars_as_of, P_INT(b->segs[branch_log_range(b, last)]), P_INT(last)),
+		    *rs, *state;
+	size_t n = ranges_to(b, last);
+	struct str decisions;
+
+	state = db_query(c, STMT_branch_decisions, P_INT(b->no));
+	if (rows_next(state) <= 0)
+		return -1;
+	decisions = decisions_as_of(c, row_str(state, 0), row_int(state, 1) - last);
+	rs = db_query(c, STMT_branch_again, P_INT(f->session_no), P_INT(b->no),
+	    P_STR(branch_segs_text(c->a, b, n)), P_STR(branch_his_text(c->a, b, n, last)), P_INT(last),
+	    P_STR(decisions), P_INT(c->now));
+	if (branch_take(c, b, rs, 0, 1, 2) <= 0)
+		return -1;
+	b->head = last;
+	return db_exec(c, STMT_branch_vars_drop, P_INT(b->no)) < 0 ? -1 : variables_write(c, f, vars);
+}
+
+int
+fork_hold(struct ctx *c, struct str session_id, int64_t *session_no_out)
+{
+	struct rows *rs = db_query(c, STMT_fork_hold, P_STR(session_id));
+	int rc = rows_next(rs);
+
+	if (rc > 0)
+		*session_no_out = row_int(rs, 0);
+	return rc;
+}

@@ -1,0 +1,48 @@
+/*
+ * fork: a branch that begins at a floor. Writes a branch row, a segment row and the branch's variables as
+ * they were there, never anything that grows with the chat (design 4). Knows no route and no model.
+ */
+#ifndef TURN_FORK_H
+#define TURN_FORK_H
+
+#include "base/ctx.h"
+#include "store/branch.h"
+
+struct fork {
+	/* asked */
+	struct str floor_id;
+	bool before; /* the branch ends below this floor, whose own state does not matter: its words are to be
+			said anew */
+	struct str branch_id; /* of the new branch; absent = a generated name */
+
+	/* found */
+	int64_t session_no;
+	struct str session_id, session_status, from_branch;
+	struct branch
+	    branch; /* the new one, its own segment last; head = the floor that it begins at, -1 = none */
+};
+
+/*
+ * Makes the branch. Inside db_tx DB_WRITE; holds the session against other forks, deletes and resets until
+ * the end. -1: ERR_NOT_FOUND `not_found` (no such floor, or no branch shows it), ERR_CONFLICT
+ * `floor_not_committed` or `branch_exists`.
+ */
+int fork_at(struct ctx *c, struct fork *f);
+
+/*
+ * The branch f->branch goes on behind floor `last` of its own story in a new segment of its own: what it had
+ * above leaves its sight, its variables are what they were there. For a reset, and for a head that other
+ * branches show (dryrun 3.2 rule 4): afterwards a copy of it can be put at last + 1. Needs session_no,
+ * session_id, branch; changes branch. Inside db_tx DB_WRITE with the session held (fork_hold).
+ */
+int fork_again(struct ctx *c, struct fork *f, int32_t last);
+
+/* Holds a session against forks and deletes of branches until the end of the transaction. 1, 0 no such
+ * session, -1. */
+int fork_hold(struct ctx *c, struct str session_id, int64_t *session_no_out);
+
+/* Segments and ends of the first n ranges as array texts, the last one cut at `last`. For statements. */
+struct str branch_segs_text(struct arena *a, const struct branch *b, size_t n);
+struct str branch_his_text(struct arena *a, const struct branch *b, size_t n, int32_t last);
+
+#endif
