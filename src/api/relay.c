@@ -13,7 +13,9 @@ adopt(void *arg, const struct peer_reader *r, int fd)
 
 	if (s == NULL)
 		return false;
-	server_adopt(app->server, fd, r->request_id, r->keep, s, (struct stream_pos){ r->event, r->text, r->reasoning });
+	server_adopt(app->server,
+	    &(struct server_adopted){ .fd = fd, .request_id = r->request_id, .keep = r->keep, .observer = r->observer, .from = { r->event, r->text, r->reasoning } },
+	    s);
 	stream_release(s);
 	return true;
 }

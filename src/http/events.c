@@ -233,7 +233,7 @@ events_attach(void *arg)
  */
 void
 events_begin(
-    struct http_conn *c, uint16_t id, bool keep, struct str head, struct stream *s, struct stream_pos from)
+    struct http_conn *c, uint16_t id, unsigned how, struct str head, struct stream *s, struct stream_pos from)
 {
 	struct events *e = calloc(1, sizeof(*e));
 	struct begin *b = malloc(sizeof(*b) + head.n);
@@ -242,12 +242,12 @@ events_begin(
 		fputs("events: out of memory\n", stderr);
 		abort();
 	}
-	*e = (struct events){ .reader.wake = events_wake,
+	*e = (struct events){ .reader = { .wake = events_wake, .observer = (how & EVENTS_OBSERVER) != 0 },
 		.server = c->server,
 		.conn = c,
 		.pos = from,
 		.id = id,
-		.keep = keep };
+		.keep = (how & EVENTS_KEEP) != 0 };
 	b->e = e;
 	b->stream = s;
 	b->n = head.n;

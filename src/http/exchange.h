@@ -102,8 +102,9 @@ int parse_query(struct exchange *x, struct str text); /* fills r.query */
 
 /* events.c: an event stream on the loop. */
 struct events;
+enum events_how { EVENTS_KEEP = 1, EVENTS_OBSERVER = 2 };
 void events_begin(
-    struct http_conn *c, uint16_t id, bool keep, struct str head, struct stream *s, struct stream_pos from);
+    struct http_conn *c, uint16_t id, unsigned how, struct str head, struct stream *s, struct stream_pos from);
 void events_tick(struct server *s);  /* once a second: pings */
 void events_abort(struct server *s); /* says `error` to every reader and ends */
 

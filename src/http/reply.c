@@ -306,7 +306,7 @@ reply_stream(struct request *r, struct stream *s, struct stream_pos from)
 	exchange_unwatch(x);
 	x->conn = NULL;
 	stream_hold(s);
-	events_begin(c, x->in.id, x->in.keep, x->head_sent ? STR("") : answer_head(x), s, from);
+	events_begin(c, x->in.id, x->in.keep ? EVENTS_KEEP : 0u, x->head_sent ? STR("") : answer_head(x), s, from);
 	return 0;
 }
 

@@ -341,11 +341,12 @@ server_drain(struct server *s, int64_t linger_ms, int64_t bound_ms, void (*done)
 
 /* See server.h. */
 void
-server_adopt(
-    struct server *s, int fd, uint16_t request_id, bool keep, struct stream *st, struct stream_pos from)
+server_adopt(struct server *s, const struct server_adopted *a, struct stream *st)
 {
+	unsigned how = (a->keep ? EVENTS_KEEP : 0u) | (a->observer ? EVENTS_OBSERVER : 0u);
+
 	stream_hold(st);
-	events_begin(conn_create(s, fd), request_id, keep, STR(""), st, from);
+	events_begin(conn_create(s, a->fd), a->request_id, how, STR(""), st, a->from);
 }
 
 static bool

@@ -49,11 +49,15 @@ struct server_stats {
 };
 void server_stats(struct server *s, struct server_stats *out); /* any thread */
 
-/*
- * Adopts a connection that another worker handed over by reply_stream_elsewhere (its headers are
- * out): feeds it from st. Loop thread; takes over fd, not a reference of st. Closes fd on failure.
- */
-void server_adopt(
-    struct server *s, int fd, uint16_t request_id, bool keep, struct stream *st, struct stream_pos from);
+/* A connection that another process handed over, its headers out. */
+struct server_adopted {
+	int fd;
+	uint16_t request_id;
+	bool keep;
+	bool observer; /* a turn that it alone reads is deserted */
+	struct stream_pos from;
+};
+/* Feeds it from st. Loop thread; takes over the descriptor, not a reference of st. Closes it on failure. */
+void server_adopt(struct server *s, const struct server_adopted *a, struct stream *st);
 
 #endif

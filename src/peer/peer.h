@@ -20,6 +20,7 @@ struct peer_reader {
 	uint32_t event, text, reasoning; /* struct stream_pos */
 	uint16_t request_id;
 	bool keep;
+	bool observer; /* its leaving ends no turn */
 };
 
 /* On the loop thread of the worker that is asked. */

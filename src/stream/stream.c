@@ -390,6 +390,16 @@ stream_finish(struct stream *s, const char *name, struct str json)
 	stream_release(s);
 }
 
+/* Loop thread: does anybody read for whom the turn is made? */
+static bool
+followed(const struct stream *s)
+{
+	for (const struct stream_reader *r = s->readers; r != NULL; r = r->next)
+		if (!r->observer)
+			return true;
+	return false;
+}
+
 /* Loop thread: tells the turn, if it wants to know and is still there. */
 static void
 tell_deserted(struct stream *s)
@@ -397,7 +407,7 @@ tell_deserted(struct stream *s)
 	void (*fn)(void *) = NULL;
 
 	pthread_mutex_lock(&s->lock);
-	if (s->deserted && !s->finished && s->on_deserted != NULL && s->readers == NULL) {
+	if (s->deserted && !s->finished && s->on_deserted != NULL && !followed(s)) {
 		fn = s->on_deserted;
 		s->on_deserted = NULL;
 		s->deserting = true;
@@ -442,7 +452,8 @@ stream_attach(struct stream *s, struct stream_reader *r)
 	s->readers = r;
 	pthread_mutex_lock(&s->lock);
 	s->refs++; /* the reader's */
-	s->deserted = false;
+	if (!r->observer)
+		s->deserted = false;
 	want_wake(s);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -462,7 +473,7 @@ stream_detach(struct stream_reader *r)
 		}
 	}
 	r->stream = NULL;
-	if (s->readers == NULL) {
+	if (!r->observer && !followed(s)) {
 		pthread_mutex_lock(&s->lock);
 		s->deserted = true;
 		pthread_mutex_unlock(&s->lock);

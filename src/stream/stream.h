@@ -35,6 +35,7 @@ struct stream_item {
  */
 struct stream_reader {
 	void (*wake)(struct stream_reader *);
+	bool observer;              /* a turn that only such readers follow counts as deserted */
 	struct stream_reader *next; /* private */
 	struct stream *stream;      /* private; NULL when detached */
 };
@@ -54,7 +55,7 @@ void stream_event(struct stream *s, const char *name, struct str json);      /* 
 void stream_text(struct stream *s, bool reasoning, struct str delta);        /* only whole characters reach readers */
 void stream_finish(struct stream *s, const char *name, struct str json);     /* the last event */
 /*
- * fn(arg) on the loop thread, once, when the last reader has left before the finish (at once if it
+ * fn(arg) on the loop thread, once, when the last reader that is no observer has left before the finish (at once if it
  * has left already; never for a stream nobody attached to). Never runs after stream_finish returned.
  */
 void stream_on_deserted(struct stream *s, void (*fn)(void *), void *arg);

@@ -341,6 +341,33 @@ the_last_reader_to_leave_deserts_the_stream(void **state)
 }
 
 static void
+observers_keep_no_turn_alive(void **state)
+{
+	struct loop *l = loop_create();
+	struct stream *s = stream_create(l, 5, 0);
+	struct reader a = reader(l, 100), o = reader(l, 100);
+	int n = 0;
+
+	(void)state;
+	o.r.observer = true;
+	stream_on_deserted(s, deserted, &n);
+	stream_attach(s, &o.r);
+	stream_detach(&o.r);
+	assert_int_equal(n, 0); /* nobody has read it yet */
+	stream_attach(s, &a.r);
+	stream_attach(s, &o.r);
+	stream_detach(&a.r);
+	assert_int_equal(n, 1);
+	stream_detach(&o.r);
+	assert_int_equal(n, 1);
+	stream_finish(s, "error", STR("{}"));
+	run_for(l, 2);
+	loop_destroy(&l);
+	free(a.out);
+	free(o.out);
+}
+
+static void
 a_late_reader_gets_everything_while_the_stream_lingers(void **state)
 {
 	struct loop *l = loop_create();
@@ -371,6 +398,7 @@ main(void)
 		cmocka_unit_test(forged_positions_are_made_safe),
 		cmocka_unit_test(a_turn_on_another_thread_is_read_completely),
 		cmocka_unit_test(the_last_reader_to_leave_deserts_the_stream),
+		cmocka_unit_test(observers_keep_no_turn_alive),
 		cmocka_unit_test(a_late_reader_gets_everything_while_the_stream_lingers),
 	};
 
