@@ -124,7 +124,9 @@ CREATE TABLE tavern.turn_record (
 );
 
 -- Outbox. Readers go by (xid, no) below the snapshot's xmin: sequence order is not commit order.
--- One row per change of a floor: what clients are told of it is derived by the reader. No foreign key: rows are swept by age.
+-- One row per change of a floor (floor.committed, floor.failed, run.failed: the run, not its floor), whose data names the run and the page:
+-- what clients are told of it is derived by the reader. Other rows hold what is told. No foreign key: rows are swept by age; the newest
+-- of those swept stays as a mark named `swept`, so that a reader who was not yet so far knows that it has missed something.
 CREATE TABLE tavern.event (
 	account_no int NOT NULL DEFAULT tavern.acct(),
 	no bigint GENERATED ALWAYS AS IDENTITY,
@@ -133,7 +135,7 @@ CREATE TABLE tavern.event (
 	name text NOT NULL,
 	data json NOT NULL,
 	created_at bigint NOT NULL,
-	PRIMARY KEY (account_no, no)
+	PRIMARY KEY (account_no, xid, no)
 );
 CREATE INDEX event_order ON tavern.event (xid, no);                            -- the system's: outbox reader
 

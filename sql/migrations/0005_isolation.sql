@@ -11,7 +11,7 @@ BEGIN
 		EXECUTE format('CREATE POLICY own ON tavern.%I TO tavern_app USING (account_no = tavern.acct())', t);
 		EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON tavern.%I TO tavern_app', t);
 	END LOOP;
-	FOREACH t IN ARRAY ARRAY['run', 'run_text', 'idempotency', 'floor', 'page', 'message', 'session', 'segment', 'branch', 'event', 'job', 'document', 'variable'] LOOP
+	FOREACH t IN ARRAY ARRAY['run', 'run_text', 'idempotency', 'floor', 'page', 'message', 'session', 'segment', 'branch', 'event', 'job', 'document', 'variable', 'var_change'] LOOP
 		EXECUTE format('CREATE POLICY sys ON tavern.%I TO tavern_sys USING (true)', t);
 		EXECUTE format('GRANT SELECT ON tavern.%I TO tavern_sys', t);
 	END LOOP;
@@ -27,6 +27,7 @@ GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA tavern TO tavern_app, tavern_sys;
 GRANT UPDATE ON tavern.run, tavern.floor, tavern.page, tavern.job TO tavern_sys;
 GRANT INSERT, DELETE ON tavern.run_text TO tavern_sys;
 GRANT INSERT ON tavern.event, tavern.page TO tavern_sys;
+GRANT UPDATE ON tavern.event TO tavern_sys;
 GRANT INSERT, UPDATE ON tavern.message TO tavern_sys;
 GRANT DELETE ON tavern.event, tavern.idempotency, tavern.session, tavern.job TO tavern_sys;
 GRANT SELECT ON tavern.account TO tavern_sys;

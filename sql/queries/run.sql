@@ -55,7 +55,7 @@ WITH dead AS (
 	SELECT r.account_no, r.no, r.floor_no FROM run r WHERE r.state = 'running' AND r.lease_until < $1 ORDER BY r.lease_until LIMIT 200 FOR UPDATE SKIP LOCKED
 ), r AS (
 	UPDATE run SET state = 'failed', error = $2, updated_at = $1, completed_at = $1
-	  FROM dead WHERE run.account_no = dead.account_no AND run.no = dead.no RETURNING run.account_no, run.no, run.floor_no, run.id
+	  FROM dead WHERE run.account_no = dead.account_no AND run.no = dead.no RETURNING run.account_no, run.no, run.session_no, run.floor_no, run.id
 ), f AS (
 	UPDATE floor SET state = 'failed', updated_at = $1 FROM r
 	 WHERE floor.account_no = r.account_no AND floor.no = r.floor_no AND floor.state = 'generating'
@@ -79,7 +79,7 @@ WITH dead AS (
 	DELETE FROM run_text USING r WHERE run_text.account_no = r.account_no AND run_text.run_no = r.no
 ), e AS (
 	INSERT INTO event (account_no, session_id, name, data, created_at)
-	SELECT f.account_no, (SELECT s.id FROM session s WHERE s.account_no = f.account_no AND s.no = f.session_no), 'floor.failed', json_build_object('floorId', f.id), $1
-	  FROM f
+	SELECT r.account_no, s.id, CASE WHEN f.no IS NULL THEN 'run.failed' ELSE 'floor.failed' END, json_build_object('runNo', r.no), $1
+	  FROM r JOIN session s ON s.account_no = r.account_no AND s.no = r.session_no LEFT JOIN f ON f.account_no = r.account_no AND f.no = r.floor_no
 )
 SELECT count(*) FROM r;

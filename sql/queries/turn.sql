@@ -130,7 +130,7 @@ WITH r AS (
 	SELECT p.no, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $18 FROM p
 ), e AS (
 	INSERT INTO event (session_id, name, data, created_at)
-	SELECT $20, 'floor.committed', json_build_object('floorId', f.id, 'runNo', $3), $18 FROM f
+	SELECT $20, 'floor.committed', json_build_object('runNo', $3, 'pageNo', p.no), $18 FROM p
 )
 SELECT p.no FROM p;
 
@@ -178,7 +178,7 @@ WITH r AS (
 	SELECT p.no, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $18 FROM p
 ), e AS (
 	INSERT INTO event (session_id, name, data, created_at)
-	SELECT $20, 'floor.committed', json_build_object('floorId', f.id, 'runNo', $3), $18 FROM f
+	SELECT $20, 'floor.committed', json_build_object('runNo', $3, 'pageNo', p.no), $18 FROM p
 )
 SELECT p.no FROM p;
 
@@ -237,6 +237,6 @@ WITH r AS (
 	SELECT $9, p.no, $10, $11, 2, 0, false, 'assistant', $8, 'model', $5 FROM p
 ), e AS (
 	INSERT INTO event (session_id, name, data, created_at)
-	SELECT $12, 'floor.failed', json_build_object('floorId', f.id, 'runNo', $1), $5 FROM f
+	SELECT $12, CASE WHEN f.no IS NULL THEN 'run.failed' ELSE 'floor.failed' END, json_build_object('runNo', $1), $5 FROM r LEFT JOIN f ON true
 )
 SELECT no FROM r;

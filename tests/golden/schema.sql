@@ -179,6 +179,12 @@ ALTER TABLE tavern.event ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+CREATE TABLE tavern.event_swept (
+    one boolean DEFAULT true NOT NULL,
+    xid xid8 NOT NULL,
+    no bigint NOT NULL,
+    CONSTRAINT event_swept_one_check CHECK (one)
+);
 CREATE TABLE tavern.floor (
     account_no integer DEFAULT tavern.acct() NOT NULL,
     no bigint NOT NULL,
@@ -527,7 +533,9 @@ ALTER TABLE ONLY tavern.document
 ALTER TABLE ONLY tavern.document
     ADD CONSTRAINT document_pkey PRIMARY KEY (account_no, no);
 ALTER TABLE ONLY tavern.event
-    ADD CONSTRAINT event_pkey PRIMARY KEY (account_no, no);
+    ADD CONSTRAINT event_pkey PRIMARY KEY (account_no, xid, no);
+ALTER TABLE ONLY tavern.event_swept
+    ADD CONSTRAINT event_swept_pkey PRIMARY KEY (one);
 ALTER TABLE ONLY tavern.floor
     ADD CONSTRAINT floor_id_key UNIQUE (account_no, id);
 ALTER TABLE ONLY tavern.floor
@@ -657,6 +665,7 @@ ALTER TABLE tavern.document ENABLE ROW LEVEL SECURITY;
 CREATE POLICY enter ON tavern.account TO tavern_app, tavern_sys USING (true);
 CREATE POLICY enter ON tavern.api_key TO tavern_app, tavern_sys USING (true);
 ALTER TABLE tavern.event ENABLE ROW LEVEL SECURITY;
+ALTER TABLE tavern.event_swept ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.floor ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.job ENABLE ROW LEVEL SECURITY;
@@ -688,6 +697,7 @@ ALTER TABLE tavern.session ENABLE ROW LEVEL SECURITY;
 CREATE POLICY sys ON tavern.branch TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.document TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.event TO tavern_sys USING (true);
+CREATE POLICY sys ON tavern.event_swept TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.floor TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.idempotency TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.job TO tavern_sys USING (true);
@@ -697,6 +707,7 @@ CREATE POLICY sys ON tavern.run TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.run_text TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.segment TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.session TO tavern_sys USING (true);
+CREATE POLICY sys ON tavern.var_change TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.variable TO tavern_sys USING (true);
 ALTER TABLE tavern.turn_record ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.var_change ENABLE ROW LEVEL SECURITY;
@@ -736,6 +747,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.event TO tavern_app;
 GRANT SELECT,INSERT,DELETE ON TABLE tavern.event TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.event_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.event_no_seq TO tavern_sys;
+GRANT SELECT,INSERT,UPDATE ON TABLE tavern.event_swept TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.floor TO tavern_app;
 GRANT SELECT,UPDATE ON TABLE tavern.floor TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.floor_no_seq TO tavern_app;
@@ -772,6 +784,7 @@ GRANT USAGE ON SEQUENCE tavern.session_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.session_no_seq TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.turn_record TO tavern_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.var_change TO tavern_app;
+GRANT SELECT ON TABLE tavern.var_change TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.var_change_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.var_change_no_seq TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.variable TO tavern_app;
