@@ -179,12 +179,6 @@ ALTER TABLE tavern.event ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
-CREATE TABLE tavern.event_swept (
-    one boolean DEFAULT true NOT NULL,
-    xid xid8 NOT NULL,
-    no bigint NOT NULL,
-    CONSTRAINT event_swept_one_check CHECK (one)
-);
 CREATE TABLE tavern.floor (
     account_no integer DEFAULT tavern.acct() NOT NULL,
     no bigint NOT NULL,
@@ -534,8 +528,6 @@ ALTER TABLE ONLY tavern.document
     ADD CONSTRAINT document_pkey PRIMARY KEY (account_no, no);
 ALTER TABLE ONLY tavern.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (account_no, xid, no);
-ALTER TABLE ONLY tavern.event_swept
-    ADD CONSTRAINT event_swept_pkey PRIMARY KEY (one);
 ALTER TABLE ONLY tavern.floor
     ADD CONSTRAINT floor_id_key UNIQUE (account_no, id);
 ALTER TABLE ONLY tavern.floor
@@ -665,7 +657,6 @@ ALTER TABLE tavern.document ENABLE ROW LEVEL SECURITY;
 CREATE POLICY enter ON tavern.account TO tavern_app, tavern_sys USING (true);
 CREATE POLICY enter ON tavern.api_key TO tavern_app, tavern_sys USING (true);
 ALTER TABLE tavern.event ENABLE ROW LEVEL SECURITY;
-ALTER TABLE tavern.event_swept ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.floor ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.job ENABLE ROW LEVEL SECURITY;
@@ -697,7 +688,6 @@ ALTER TABLE tavern.session ENABLE ROW LEVEL SECURITY;
 CREATE POLICY sys ON tavern.branch TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.document TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.event TO tavern_sys USING (true);
-CREATE POLICY sys ON tavern.event_swept TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.floor TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.idempotency TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.job TO tavern_sys USING (true);
@@ -744,10 +734,9 @@ GRANT SELECT ON TABLE tavern.document TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.document_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.document_no_seq TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.event TO tavern_app;
-GRANT SELECT,INSERT,DELETE ON TABLE tavern.event TO tavern_sys;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.event TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.event_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.event_no_seq TO tavern_sys;
-GRANT SELECT,INSERT,UPDATE ON TABLE tavern.event_swept TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.floor TO tavern_app;
 GRANT SELECT,UPDATE ON TABLE tavern.floor TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.floor_no_seq TO tavern_app;
