@@ -292,6 +292,7 @@ events_abort(struct server *s)
 			.name = "error",
 			.data =
 			    STR("{\"code\":\"server_shutdown\",\"message\":\"the server is shutting down\"}"),
+			.label = stream_label(e->reader.stream),
 			.after = e->pos, /* the same place: a client that comes back loses nothing */
 		};
 

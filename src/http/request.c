@@ -73,11 +73,12 @@ req_query_bool(const struct request *r, const char *name, bool dflt)
 
 /* See request.h. */
 struct stream_pos
-req_last_event(const struct request *r)
+req_last_event(const struct request *r, struct str label)
 {
 	struct stream_pos pos = { 0 };
+	struct str id = req_header(r, "last-event-id");
 
-	sse_parse_id(req_header(r, "last-event-id"), &pos);
+	sse_parse_id_of(label, id.n > 0 ? id : req_query(r, "last_event_id"), &pos);
 	return pos;
 }
 

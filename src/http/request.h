@@ -76,8 +76,11 @@ int reply_stream_error(struct request *r, const struct err *e);
  */
 int reply_stream_elsewhere(
     struct request *r, int (*offer)(void *arg, int fd, uint16_t id, bool keep), void *arg);
-/* The Last-Event-ID of the request as a position; zeroed if there is none or it is none of ours. */
-struct stream_pos req_last_event(const struct request *r);
+/*
+ * The Last-Event-ID of the request (or the query parameter last_event_id, if the row has one) as a position in the stream
+ * with this label; zeroed if there is none or it is of another stream.
+ */
+struct stream_pos req_last_event(const struct request *r, struct str label);
 /* True once the client of a plain (not streamed) request has left; set by the loop. */
 bool request_deserted(const struct request *r);
 /* Calls fn on the loop thread when the client of this plain request leaves (or at once if it has). */

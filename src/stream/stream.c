@@ -46,6 +46,7 @@ struct stream {
 	struct loop *loop;
 	int64_t run_no;
 	int linger_ms;
+	char *label;
 	struct stream *next; /* in its chain of the table, under table_lock */
 
 	pthread_mutex_t lock;
@@ -139,6 +140,32 @@ stream_hold(struct stream *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* See stream.h. */
+void
+stream_set_label(struct stream *s, struct str label)
+{
+	char *copy = must(malloc(label.n + 1));
+
+	memcpy(copy, label.p, label.n);
+	copy[label.n] = '\0';
+	pthread_mutex_lock(&s->lock);
+	assert(s->label == NULL);
+	s->label = copy;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* See stream.h. */
+const char *
+stream_label(struct stream *s)
+{
+	const char *label;
+
+	pthread_mutex_lock(&s->lock);
+	label = s->label;
+	pthread_mutex_unlock(&s->lock);
+	return label;
+}
+
 static void
 text_free(struct text *t)
 {
@@ -167,6 +194,7 @@ stream_release(struct stream *s)
 	for (uint32_t i = 0; i < s->n_events; i++)
 		free(s->events[i].json);
 	free(s->events);
+	free(s->label);
 	pthread_cond_destroy(&s->quiet);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -505,13 +533,19 @@ text_piece(const struct text *t, uint32_t pos, uint32_t end, size_t max)
 	return (struct str){ p, n };
 }
 
-/* Under the lock: pos inside the text and at the start of a character. */
+static bool
+inside_character(char c)
+{
+	return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Under the lock: pos at the start of a character; ahead of the text only while more may come. */
 static uint32_t
-text_clamp(const struct text *t, uint32_t pos)
+text_clamp(const struct text *t, uint32_t pos, bool finished)
 {
 	if (pos >= t->n)
-		return t->n;
-	while (pos < t->n && ((unsigned char)text_piece(t, pos, t->n, 4).p[0] & 0xC0) == 0x80)
+		return finished ? t->n : pos;
+	while (pos < t->n && inside_character(text_piece(t, pos, t->n, 4).p[0]))
 		pos++;
 	return pos;
 }
@@ -523,39 +557,60 @@ stream_clamp(struct stream *s, struct stream_pos pos)
 	pthread_mutex_lock(&s->lock);
 	if (pos.event > s->n_events)
 		pos.event = s->n_events;
-	pos.text = text_clamp(&s->text[0], pos.text);
-	pos.reasoning = text_clamp(&s->text[1], pos.reasoning);
+	pos.text = text_clamp(&s->text[0], pos.text, s->finished);
+	pos.reasoning = text_clamp(&s->text[1], pos.reasoning, s->finished);
 	pthread_mutex_unlock(&s->lock);
 	return pos;
+}
+
+/* Under the lock: the piece behind *pos, which moves behind it. A reader that was ahead may have been inside a character. */
+static struct str
+next_piece(const struct text *t, uint32_t *pos, uint32_t end, size_t max)
+{
+	struct str v;
+
+	do {
+		v = text_piece(t, *pos, end, max);
+		*pos += (uint32_t)v.n;
+		while (v.n > 0 && inside_character(v.p[0]))
+			v = str_sub(v, 1, v.n);
+	} while (v.n == 0 && *pos < end);
+	return v;
+}
+
+/* Under the lock: the next piece of one of the texts, up to where the next event was said. */
+static bool
+next_text(const struct stream *s, bool reasoning, size_t max, struct stream_item *out)
+{
+	const struct event *e = out->after.event < s->n_events ? &s->events[out->after.event] : NULL;
+	uint32_t *pos = reasoning ? &out->after.reasoning : &out->after.text;
+	uint32_t end = e == NULL ? s->text[reasoning].n : reasoning ? e->at_reasoning : e->at_text;
+
+	if (*pos >= end)
+		return false;
+	out->kind = reasoning ? STREAM_REASONING : STREAM_TEXT;
+	out->data = next_piece(&s->text[reasoning], pos, end, max);
+	return out->data.n > 0;
 }
 
 /* See stream.h. */
 bool
 stream_next(struct stream *s, struct stream_pos pos, size_t max, struct stream_item *out)
 {
-	const struct event *e;
 	bool any = true;
 
 	pthread_mutex_lock(&s->lock);
-	e = pos.event < s->n_events ? &s->events[pos.event] : NULL;
-	*out = (struct stream_item){ .after = pos };
-	if (pos.reasoning < (e ? e->at_reasoning : s->text[1].n)) {
-		out->kind = STREAM_REASONING;
-		out->data = text_piece(&s->text[1], pos.reasoning, e ? e->at_reasoning : s->text[1].n, max);
-		out->after.reasoning += (uint32_t)out->data.n;
-	} else if (pos.text < (e ? e->at_text : s->text[0].n)) {
-		out->kind = STREAM_TEXT;
-		out->data = text_piece(&s->text[0], pos.text, e ? e->at_text : s->text[0].n, max);
-		out->after.text += (uint32_t)out->data.n;
-	} else if (e != NULL) {
-		out->kind = STREAM_EVENT;
-		out->name = e->name;
-		out->data = (struct str){ e->json, e->n };
-		out->after.event++;
+	*out = (struct stream_item){ .after = pos, .label = s->label };
+	if (!next_text(s, true, max, out) && !next_text(s, false, max, out)) {
+		any = out->after.event < s->n_events;
+		if (any) {
+			const struct event *e = &s->events[out->after.event++];
+
+			out->kind = STREAM_EVENT;
+			out->name = e->name;
+			out->data = (struct str){ e->json, e->n };
+		}
 		out->last = s->finished && out->after.event == s->n_events;
-	} else {
-		out->last = s->finished;
-		any = false;
 	}
 	pthread_mutex_unlock(&s->lock);
 	return any;
@@ -563,13 +618,14 @@ stream_next(struct stream *s, struct stream_pos pos, size_t max, struct stream_i
 
 /* See stream.h. */
 size_t
-stream_copy_text(struct stream *s, size_t from, char *buf, size_t cap)
+stream_copy_text(struct stream *s, bool reasoning, size_t from, char *buf, size_t cap)
 {
+	const struct text *t = &s->text[reasoning];
 	size_t done = 0;
 
 	pthread_mutex_lock(&s->lock);
-	while (done < cap && from + done < s->text[0].n) {
-		struct str v = text_piece(&s->text[0], (uint32_t)(from + done), s->text[0].n, cap - done);
+	while (done < cap && from + done < t->n) {
+		struct str v = text_piece(t, (uint32_t)(from + done), t->n, cap - done);
 
 		if (v.n == 1 && cap - done < 4 && ((unsigned char)v.p[0] & 0xC0) == 0xC0)
 			break; /* a character that does not fit any more */

@@ -72,7 +72,7 @@ round_collect(struct round *r, struct arena *a)
 		if (said > t->persisted) {
 			n = said - t->persisted < PIECE_MAX ? said - t->persisted : PIECE_MAX;
 			buf = arena_alloc(a, n);
-			n = stream_copy_text(t->stream, t->persisted, buf, n);
+			n = stream_copy_text(t->stream, false, t->persisted, buf, n);
 			n = utf8_whole((struct str){ buf, n });
 		}
 		t->seen = true;

@@ -12,7 +12,7 @@
 
 struct tag_filter {
 	bool inside;
-	bool trim;           /* a summary just ended: the blank lines behind it go with it */
+	bool trim;           /* the blanks that come next are not shown: behind a summary, and where a reply begins */
 	size_t held;
 	char hold[TAG_HOLD]; /* what may become a tag */
 };

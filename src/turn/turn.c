@@ -31,6 +31,20 @@ run_public_phase(struct str phase)
 	return "preparing";
 }
 
+/* The floor's id, and enough of the run's that a position in one try is not taken for one in the next. */
+struct str
+run_label(struct arena *a, struct str floor_id, struct str run_id)
+{
+	struct sb sb = sb_new(a);
+	size_t tail = run_id.n > 4 ? run_id.n - 4 : 0;
+
+	for (size_t i = 0; i < floor_id.n; i++) /* ids of imported floors are their authors' */
+		sb_addc(&sb, floor_id.p[i] > ' ' && floor_id.p[i] < 0x7f ? floor_id.p[i] : '_');
+	sb_addc(&sb, ':');
+	sb_add(&sb, str_sub(run_id, tail, run_id.n));
+	return sb_str(&sb);
+}
+
 /* ---- what readers are told ---- */
 
 static void
@@ -116,6 +130,7 @@ turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry)
 	pthread_cond_init(&t->woken, &attr);
 	pthread_condattr_destroy(&attr);
 	t->attempt = 1;
+	t->filter.trim = true; /* so that the pieces add up to the stored reply, and positions in them stay good */
 	t->floor_id = id_new(c->now);
 	t->input_page = id_new(c->now);
 	t->message_id = id_new(c->now);
@@ -181,6 +196,7 @@ turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
 	if (turn_record_open(t) < 0)
 		return NULL;
 	t->stream = stream_create(p->conf.loop, t->run_no, q->stream ? p->conf.linger_ms : 0); /* later readers get it from the floor */
+	stream_set_label(t->stream, run_label(c->a, str_c(t->floor_id.s), str_c(t->run_id.s)));
 	turns_add(p, t);
 	say_start(t);
 	return t;

@@ -84,6 +84,8 @@ void turn_reader_left(void *turn);
  */
 int turn_run(struct turn *t, struct sb *answer);
 
+/* What the ids of a run's events begin with (stream_set_label). */
+struct str run_label(struct arena *a, struct str floor_id, struct str run_id);
 /* The phase that clients see for a stored one. */
 const char *run_public_phase(struct str phase);
 

@@ -287,7 +287,7 @@ resume(struct request *r)
 		fail(r->ctx, ERR_NOT_FOUND, "not_found", "no such run");
 		return reply_stream_error(r, &r->ctx->err);
 	}
-	reply_stream(r, s, req_last_event(r));
+	reply_stream(r, s, req_last_event(r, STR_NULL));
 	stream_release(s);
 	return 0;
 }

@@ -53,6 +53,21 @@ items_become_events(void **state)
 		    .kind = STREAM_EVENT, .name = "run", .data = STR(""), .after = { 1, 0, 0 } })
 		.p,
 	    "event: run\nid: 1.0.0\ndata: \n\n");
+	/* With the label of its stream; the last event's id says that it was the last. */
+	assert_string_equal(text_of(a, (struct stream_item){ .kind = STREAM_TEXT,
+					   .data = STR("x"),
+					   .label = "F:ab",
+					   .after = { 1, 6, 2 } })
+				.p,
+	    "event: chunk\nid: F:ab.1.6.2\ndata: {\"chunk\":\"x\"}\n\n");
+	assert_string_equal(text_of(a, (struct stream_item){ .kind = STREAM_EVENT,
+					   .name = "done",
+					   .data = STR("{}"),
+					   .label = "F:ab",
+					   .last = true,
+					   .after = { 2, 6, 2 } })
+				.p,
+	    "event: done\nid: F:ab.end\ndata: {}\n\n");
 	sse_add_ping(&ping);
 	assert_string_equal(ping.p, ": ping\n\n");
 	arena_destroy(&a);
@@ -79,12 +94,36 @@ ids_are_read_back(void **state)
 	assert_int_equal(p.reasoning, UINT32_MAX);
 }
 
+static void
+ids_belong_to_their_stream(void **state)
+{
+	static const char *const bad[] = { "F:ac.1.2.3", "F:ab", "F:ab.", "F:ab1.2.3", "F:ab.1.2", "F:ab.ended", "end", ".end", "" };
+	struct str label = STR("F:ab");
+	struct stream_pos p = { 9, 9, 9 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_false(sse_parse_id_of(label, str_c(bad[i]), &p));
+		assert_int_equal(p.event, 9);
+	}
+	assert_false(sse_parse_id_of(STR_NULL, STR(".1.2.3"), &p));
+	assert_false(sse_parse_id_of(STR_NULL, STR(".end"), &p));
+	assert_true(sse_parse_id_of(label, STR("F:ab.1.2.3"), &p));
+	assert_int_equal(p.text, 2);
+	assert_true(sse_parse_id_of(label, STR("4.5.6"), &p)); /* a bare position is taken at its word */
+	assert_int_equal(p.text, 5);
+	assert_true(sse_parse_id_of(label, STR("F:ab.end"), &p));
+	assert_int_equal(p.event, UINT32_MAX);
+	assert_int_equal(p.reasoning, UINT32_MAX);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(items_become_events),
 		cmocka_unit_test(ids_are_read_back),
+		cmocka_unit_test(ids_belong_to_their_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,11 +192,11 @@ long_text_survives_its_blocks(void **state)
 	assert_memory_equal(a.out, want, n);
 	assert_int_equal(b.n, n);
 	assert_memory_equal(b.out, want, n);
-	assert_int_equal(stream_copy_text(s, 0, buf, sizeof(buf)), n);
+	assert_int_equal(stream_copy_text(s, false, 0, buf, sizeof(buf)), n);
 	assert_memory_equal(buf, want, n);
-	assert_int_equal(stream_copy_text(s, n - 4, buf, sizeof(buf)), 4);
-	assert_int_equal(stream_copy_text(s, n, buf, sizeof(buf)), 0);
-	assert_int_equal(stream_copy_text(s, 1, buf, 2), 0); /* the character does not fit */
+	assert_int_equal(stream_copy_text(s, false, n - 4, buf, sizeof(buf)), 4);
+	assert_int_equal(stream_copy_text(s, false, n, buf, sizeof(buf)), 0);
+	assert_int_equal(stream_copy_text(s, false, 1, buf, 2), 0); /* the character does not fit */
 	assert_int_equal(stream_text_len(s, false), n);
 	stream_finish(s, "done", STR("{}"));
 	run_for(l, 2);
@@ -217,18 +217,58 @@ forged_positions_are_made_safe(void **state)
 	(void)state;
 	stream_hold(s);
 	p = stream_clamp(s, (struct stream_pos){ 9, 9, 9 });
-	assert_int_equal(p.event + p.text + p.reasoning, 0);
+	assert_int_equal(p.event, 0);
 	stream_text(s, false, STR("\xE6\xBC\xA2\xE5\xAD\x97"));
-	p = stream_clamp(s, (struct stream_pos){ 9, 1, 9 });
-	assert_int_equal(p.text, 3);
+	assert_int_equal(stream_clamp(s, (struct stream_pos){ 9, 1, 9 }).text, 3);
 	assert_int_equal(stream_clamp(s, (struct stream_pos){ .text = 5 }).text, 6);
-	a.pos = p;
+	a.pos = stream_clamp(s, (struct stream_pos){ 9, 1, 0 });
 	read_all(&a, s);
 	assert_string_equal(a.out, "\xE5\xAD\x97");
 	stream_finish(s, "done", STR("{}"));
+	p = stream_clamp(s, STREAM_AT_END);
+	assert_int_equal(p.event, 1);
+	assert_int_equal(p.text, 6);
+	assert_int_equal(p.reasoning, 0);
 	run_for(l, 2);
 	stream_release(s);
 	free(a.out);
+	loop_destroy(&l);
+}
+
+/* A stream that is filled from elsewhere may lag behind what a reader has seen before. */
+static void
+a_reader_that_is_ahead_waits(void **state)
+{
+	struct loop *l = loop_create();
+	struct stream *s = stream_create(l, 0, 0);
+	struct reader a = reader(l, 100), b = reader(l, 100);
+
+	(void)state;
+	stream_hold(s);
+	stream_set_label(s, STR("F:x"));
+	assert_string_equal(stream_label(s), "F:x");
+	stream_event(s, "start", STR("{}"));
+	a.pos = stream_clamp(s, (struct stream_pos){ 4, 6, 0 });
+	b.pos = stream_clamp(s, (struct stream_pos){ 4, 4, 0 }); /* forged: inside a character */
+	assert_int_equal(a.pos.event, 1);
+	stream_text(s, false, STR("abc"));
+	read_all(&a, s);
+	read_all(&b, s);
+	stream_text(s, false, STR("\xE6\xBC\xA2"));
+	read_all(&a, s);
+	read_all(&b, s);
+	assert_int_equal(a.n + b.n, 0);
+	assert_int_equal(b.pos.text, 4);
+	stream_text(s, false, STR("def"));
+	stream_finish(s, "done", STR("{}"));
+	read_all(&a, s);
+	read_all(&b, s);
+	assert_string_equal(a.out, "def[done {}!]");
+	assert_string_equal(b.out, "def[done {}!]");
+	run_for(l, 2);
+	stream_release(s);
+	free(a.out);
+	free(b.out);
 	loop_destroy(&l);
 }
 
@@ -396,6 +436,7 @@ main(void)
 		cmocka_unit_test(only_whole_characters_are_read),
 		cmocka_unit_test(long_text_survives_its_blocks),
 		cmocka_unit_test(forged_positions_are_made_safe),
+		cmocka_unit_test(a_reader_that_is_ahead_waits),
 		cmocka_unit_test(a_turn_on_another_thread_is_read_completely),
 		cmocka_unit_test(the_last_reader_to_leave_deserts_the_stream),
 		cmocka_unit_test(observers_keep_no_turn_alive),
