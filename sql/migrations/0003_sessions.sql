@@ -45,6 +45,7 @@ CREATE TABLE tavern.session (
 ) WITH (fillfactor = 80);
 -- None on updated_at: every turn would then write all indexes of the row. A list in that order sorts the account's sessions.
 CREATE INDEX session_list ON tavern.session (account_no, created_at DESC, no DESC) WHERE deleted_at IS NULL;
+CREATE INDEX session_deleted ON tavern.session (deleted_at) WHERE deleted_at IS NOT NULL; -- the system's: removal
 
 CREATE TABLE tavern.segment (
 	account_no int NOT NULL DEFAULT tavern.acct(),

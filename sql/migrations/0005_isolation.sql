@@ -31,3 +31,4 @@ GRANT UPDATE ON tavern.event TO tavern_sys;
 GRANT INSERT, UPDATE ON tavern.message TO tavern_sys;
 GRANT DELETE ON tavern.event, tavern.idempotency, tavern.session, tavern.job TO tavern_sys;
 GRANT SELECT ON tavern.account TO tavern_sys;
+GRANT DELETE ON tavern.floor, tavern.variable, tavern.var_change TO tavern_sys;             -- what belonged to deleted sessions
