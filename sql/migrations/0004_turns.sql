@@ -117,7 +117,7 @@ CREATE TABLE tavern.turn_record (
 	prompt_digest text NOT NULL,            -- hex SHA-256 of the outgoing messages
 	token_estimate int NOT NULL,
 	snapshot json NOT NULL,                 -- prompt_snapshot of the wire
-	explain json,
+	explain text COMPRESSION lz4,           -- verdicts: references, digests, counts; never the prompt again (docs/explain.md)
 	created_at bigint NOT NULL,
 	PRIMARY KEY (account_no, page_no),
 	FOREIGN KEY (account_no, page_no) REFERENCES tavern.page (account_no, no) ON DELETE CASCADE

@@ -11,6 +11,7 @@ libapi_a_SOURCES = \
 	src/api/documents.h \
 	src/api/entries.c \
 	src/api/entries.h \
+	src/api/explain.c \
 	src/api/exports.c \
 	src/api/floors.c \
 	src/api/imports.c \

@@ -25,6 +25,7 @@
 	X(timeline) \
 	X(runs) \
 	X(prompt_runtime) \
+	X(explain) \
 	X(floors) \
 	X(branches) \
 	X(pages) \

@@ -132,7 +132,7 @@ static const struct field of_preview[] = {
 	FIELD_END
 };
 static const struct field of_explain[] = {
-	{ "enabled", FT_BOOL, FF_REQUIRED, .dflt = "false" },
+	{ "enabled", FT_BOOL, FF_REQUIRED, .dflt = "true" },
 	{ "read_only", FT_BOOL, FF_REQUIRED, .dflt = "true" },
 	{ "returns_governance", FT_BOOL, FF_REQUIRED, .dflt = "true" },
 	{ "requires_committed_floor", FT_BOOL, FF_REQUIRED, .dflt = "true" },

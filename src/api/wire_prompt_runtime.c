@@ -292,6 +292,70 @@ static const struct field section[] = {
 	FIELD_END
 };
 static const struct field section_item = { "", FT_OBJECT, .fields = section };
+
+/* Verdicts: what an explanation keeps of a turn, and a look at it says before. docs/explain.md. */
+#define COUNTED(name) { name, FT_INT, FF_REQUIRED, .bounded = true, .max = INT64_MAX }
+static const struct field verdict_row[] = {
+	{ "identifier", FT_STRING, FF_REQUIRED },
+	{ "verdict", FT_STRING, FF_REQUIRED, .doc = "sent, in_chat, empty, disabled, wrong_type, never_sent, duplicate; in mode rearrange the states of a layout" },
+	COUNTED("tokens"),
+	{ "by", FT_STRING, FF_OPTIONAL, .doc = "card: its own text stands instead" },
+	FIELD_END
+};
+static const struct field verdict_row_item = { "", FT_OBJECT, .fields = verdict_row };
+static const struct field verdict_place[] = {
+	{ "kind", FT_STRING, FF_REQUIRED },
+	{ "index", FT_INT, FF_REQUIRED },
+	FIELD_END
+};
+static const struct field verdict_entry[] = {
+	{ "book", FT_STRING, FF_REQUIRED, .doc = "the worldbook's id, or :character for the card's own" },
+	{ "uid", FT_INT, FF_REQUIRED },
+	{ "activated", FT_BOOL, FF_REQUIRED },
+	{ "verdict", FT_STRING, FF_REQUIRED, .doc = "the words of a simulation" },
+	{ "tokens", FT_INT, FF_OPTIONAL, .bounded = true, .max = INT64_MAX },
+	{ "position", FT_STRING, FF_OPTIONAL },
+	{ "key", FT_STRING, FF_OPTIONAL, .doc = "that was found, at most 40 bytes of it" },
+	{ "place", FT_OBJECT, FF_OPTIONAL, .fields = verdict_place },
+	FIELD_END
+};
+static const struct field verdict_entry_item = { "", FT_OBJECT, .fields = verdict_entry };
+static const struct field verdict_lore[] = {
+	COUNTED("budget"), COUNTED("used"), COUNTED("passes"), { "overflowed", FT_BOOL, FF_REQUIRED }, FIELD_END
+};
+static const struct field verdict_floor_item = { "", FT_INT };
+static const struct field verdict_chat[] = {
+	COUNTED("loaded"), COUNTED("sent"), COUNTED("length"), COUNTED("pruned"),
+	{ "from", FT_INT, FF_OPTIONAL, .doc = "number of the oldest floor that is sent" },
+	{ "cut", FT_BOOL, FF_OPTIONAL, .doc = "older messages did not fit" },
+	{ "windowed", FT_BOOL, FF_OPTIONAL },
+	{ "hidden", FT_ARRAY, FF_OPTIONAL, .items = &verdict_floor_item, .doc = "numbers of floors that the policy hides" },
+	FIELD_END
+};
+static const struct field verdict_warning[] = { { "code", FT_STRING, FF_REQUIRED }, COUNTED("count"), FIELD_END };
+static const struct field verdict_warning_item = { "", FT_OBJECT, .fields = verdict_warning };
+static const struct field verdict_condition[] = {
+	{ "row", FT_STRING, FF_REQUIRED | FF_NULLABLE, .doc = "whose text it stands in; null = no row of the preset's" },
+	{ "condition", FT_STRING, FF_REQUIRED },
+	{ "branch", FT_STRING, FF_REQUIRED, .doc = "then, else, raw (it stays as written)" },
+	FIELD_END
+};
+static const struct field verdict_condition_item = { "", FT_OBJECT, .fields = verdict_condition };
+static const struct field verdict_macros[] = {
+	COUNTED("writes"),
+	{ "warnings", FT_ARRAY, FF_REQUIRED, .items = &verdict_warning_item },
+	{ "conditions", FT_ARRAY, FF_REQUIRED, .items = &verdict_condition_item },
+	COUNTED("more_conditions"),
+	FIELD_END
+};
+#define VERDICTS(flags) \
+	{ "rows", FT_ARRAY, flags, .items = &verdict_row_item, .doc = "every row of the preset, in its order" }, \
+	{ "blocks", FT_ARRAY, flags, .items = &verdict_row_item, .doc = "what the engine puts in beside the rows" }, \
+	{ "entries", FT_ARRAY, flags, .items = &verdict_entry_item }, \
+	{ "lore", FT_OBJECT, flags | FF_NULLABLE, .fields = verdict_lore }, \
+	{ "chat", FT_OBJECT, flags, .fields = verdict_chat }, \
+	{ "macros", FT_OBJECT, flags, .fields = verdict_macros }
+
 static const char *const contributor_modes[] = { "compat_plus", "native", NULL };
 static const char *const cache_scopes[] = { "floor", "page", "none", NULL };
 static const struct field renderable[] = {
@@ -371,8 +435,123 @@ const struct field wire_inspect_answer[] = {
 	{ "excluded_sources", FT_ARRAY, FF_REQUIRED, .items = &wire_excluded_source },
 	{ "section_stats", FT_ARRAY, FF_REQUIRED, .items = &section_item },
 	{ "governance", FT_OBJECT, FF_REQUIRED, .fields = governance },
+	VERDICTS(FF_REQUIRED),
 	{ "limitations", FT_ARRAY, FF_REQUIRED, .items = &wire_text_item },
 	{ "prepared_turn", FT_OBJECT, FF_REQUIRED, .fields = prepared_turn },
+	FIELD_END
+};
+
+/* ---- explain, compare ---- */
+
+const struct field wire_page_query[] = {
+	{ "page_id", FT_STRING, 0, .min = 1, .doc = "an output page of the floor; absent = the active one" },
+	FIELD_END
+};
+static const char *const committed[] = { "committed", NULL };
+static const struct field explained_floor[] = {
+	{ "id", FT_STRING, FF_REQUIRED },
+	{ "session_id", FT_STRING, FF_REQUIRED },
+	COUNTED("floor_no"),
+	{ "branch_id", FT_STRING, FF_REQUIRED },
+	{ "parent_floor_id", FT_STRING, FF_REQUIRED | FF_NULLABLE },
+	{ "state", FT_ENUM, FF_REQUIRED, .choices = committed },
+	{ "prompt_snapshot_created_at", FT_TIME, FF_REQUIRED },
+	{ "committed_at", FT_TIME, FF_REQUIRED },
+	FIELD_END
+};
+static const struct field explained_usage[] = { COUNTED("prompt_tokens"), COUNTED("completion_tokens"), COUNTED("total_tokens"), FIELD_END };
+static const char *const issue_severities[] = { "warning", "error", NULL };
+static const struct field verifier_issue[] = {
+	{ "description", FT_STRING, FF_REQUIRED },
+	{ "severity", FT_ENUM, FF_REQUIRED, .choices = issue_severities },
+	FIELD_END
+};
+static const struct field verifier_issue_item = { "", FT_OBJECT, .fields = verifier_issue };
+static const struct field explained_verifier[] = {
+	{ "status", FT_STRING, FF_REQUIRED },
+	{ "issues", FT_ARRAY, FF_REQUIRED | FF_NULLABLE, .items = &verifier_issue_item },
+	{ "suggestion", FT_STRING, FF_REQUIRED | FF_NULLABLE },
+	FIELD_END
+};
+static const struct field explained_result[] = {
+	{ "output_page_id", FT_STRING, FF_REQUIRED },
+	{ "assistant_message_id", FT_STRING, FF_REQUIRED },
+	{ "generated_text", FT_STRING, FF_REQUIRED },
+	{ "summaries", FT_ARRAY, FF_REQUIRED, .items = &wire_text_item },
+	{ "usage", FT_OBJECT, FF_REQUIRED, .fields = explained_usage },
+	{ "verifier", FT_OBJECT, FF_REQUIRED | FF_NULLABLE, .fields = explained_verifier },
+	{ "committed_at", FT_TIME, FF_REQUIRED },
+	FIELD_END
+};
+static const struct field explained_budget[] = {
+	COUNTED("context"), COUNTED("reply"), COUNTED("used"), { "left", FT_INT, FF_REQUIRED }, FIELD_END
+};
+static const struct field explained_message[] = {
+	{ "source", FT_STRING, FF_REQUIRED, .doc = "where its text begins" },
+	{ "role", FT_STRING, FF_REQUIRED },
+	COUNTED("tokens"),
+	{ "digest", FT_STRING, FF_REQUIRED, .doc = "the first 16 hex digits of the SHA-256 of role, name and text" },
+	FIELD_END
+};
+static const struct field explained_message_item = { "", FT_OBJECT, .fields = explained_message };
+static const struct field explained_decisions[] = { COUNTED("asked"), COUNTED("dropped"), COUNTED("unanswered"), COUNTED("held"), FIELD_END };
+const struct field wire_explain_answer[] = {
+	{ "floor", FT_OBJECT, FF_REQUIRED, .fields = explained_floor },
+	{ "page_id", FT_STRING, FF_REQUIRED },
+	{ "scope", FT_OBJECT, FF_REQUIRED, .fields = scope },
+	{ "snapshot_available", FT_BOOL, FF_REQUIRED },
+	{ "assets", FT_OBJECT, FF_REQUIRED | FF_NULLABLE, .fields = wire_assets_answer },
+	{ "prompt_snapshot", FT_OBJECT, FF_REQUIRED, .fields = wire_snapshot },
+	{ "resolved_policy", FT_OBJECT, FF_REQUIRED | FF_NULLABLE, .fields = resolved_policy },
+	{ "source_map", FT_OBJECT, FF_OPTIONAL, .fields = source_map },
+	{ "governance", FT_OBJECT, FF_REQUIRED | FF_NULLABLE, .fields = governance },
+	{ "trim_reasons", FT_ARRAY, FF_REQUIRED | FF_NULLABLE, .items = &wire_trim_reason },
+	{ "excluded_sources", FT_ARRAY, FF_REQUIRED | FF_NULLABLE, .items = &wire_excluded_source },
+	{ "section_stats", FT_ARRAY, FF_REQUIRED | FF_NULLABLE, .items = &section_item },
+	{ "budget", FT_OBJECT, FF_REQUIRED | FF_NULLABLE, .fields = explained_budget },
+	VERDICTS(FF_REQUIRED | FF_NULLABLE),
+	{ "messages", FT_ARRAY, FF_REQUIRED | FF_NULLABLE, .items = &explained_message_item, .doc = "as they were sent" },
+	{ "degraded", FT_ARRAY, FF_OPTIONAL | FF_NULLABLE, .items = &wire_text_item, .doc = "what the policy asked for and could not be had" },
+	{ "decisions", FT_OBJECT, FF_OPTIONAL | FF_NULLABLE, .fields = explained_decisions },
+	{ "diagnostics", FT_ARRAY, FF_REQUIRED, .items = &diagnostic_item },
+	{ "limitations", FT_ARRAY, FF_REQUIRED, .items = &wire_text_item },
+	{ "result", FT_OBJECT, FF_REQUIRED, .fields = explained_result },
+	{ "memory", FT_OBJECT, FF_OPTIONAL | FF_NULLABLE, .fields = wire_memory },
+	FIELD_END
+};
+
+static const struct field compare_side[] = {
+	{ "floor_id", FT_STRING, FF_REQUIRED, .min = 1 },
+	{ "page_id", FT_STRING, 0, .min = 1, .doc = "an output page of the floor; absent = the active one" },
+	FIELD_END
+};
+const struct field wire_compare_body[] = {
+	{ "left", FT_OBJECT, FF_REQUIRED, .fields = compare_side },
+	{ "right", FT_OBJECT, FF_REQUIRED, .fields = compare_side },
+	FIELD_END
+};
+static const char *const change_types[] = { "added", "removed", "changed", NULL };
+static const struct field change[] = {
+	{ "path", FT_STRING, FF_REQUIRED },
+	{ "change_type", FT_ENUM, FF_REQUIRED, .choices = change_types },
+	{ "left", FT_ANY, FF_OPTIONAL },
+	{ "right", FT_ANY, FF_OPTIONAL },
+	FIELD_END
+};
+static const struct field change_item = { "", FT_OBJECT, .fields = change };
+static const struct field compared_side[] = {
+	{ "floor_id", FT_STRING, FF_REQUIRED },
+	{ "page_id", FT_STRING, FF_REQUIRED },
+	{ "snapshot_available", FT_BOOL, FF_REQUIRED },
+	FIELD_END
+};
+#define CHANGES(name) { name, FT_ARRAY, FF_REQUIRED, .items = &change_item }
+const struct field wire_compare_answer[] = {
+	{ "left", FT_OBJECT, FF_REQUIRED, .fields = compared_side },
+	{ "right", FT_OBJECT, FF_REQUIRED, .fields = compared_side },
+	CHANGES("scope_changes"), CHANGES("policy_changes"), CHANGES("asset_changes"), CHANGES("diagnostics_changes"), CHANGES("trim_changes"),
+	CHANGES("exclusion_changes"), CHANGES("governance_changes"), CHANGES("row_changes"), CHANGES("entry_changes"), CHANGES("budget_changes"),
+	{ "limitations", FT_ARRAY, FF_REQUIRED, .items = &wire_text_item },
 	FIELD_END
 };
 /* clang-format on */

@@ -180,7 +180,7 @@ macro_statements_reach(struct arena *a, const struct macro_env *env, const struc
 	struct macro_run *r;
 
 	quiet.phase = MACRO_PREVIEW;
-	quiet.trace = false;
+	quiet.trace = quiet.trace_ifs = false;
 	r = macro_run_new(a, &quiet);
 	r->plan = &p;
 	return macro_eval(r, &(struct macro_piece){ .tpl = t });

@@ -94,9 +94,10 @@ eval_trace(struct ev *ev, struct str name, struct str raw, struct str resolved, 
 		.name = name, .raw = raw, .phase = r->env->phase, .kind = kind, .branch = branch
 	};
 
-	if (!r->env->trace || r->res.traces.n >= MACRO_TRACES_MAX)
+	if (!(r->env->trace || (r->env->trace_ifs && kind == MACRO_SRC_IF)) || r->res.traces.n >= MACRO_TRACES_MAX)
 		return;
-	t.resolved = arena_str(r->a, resolved.p ? resolved : STR(""));
+	if (r->env->trace)
+		t.resolved = arena_str(r->a, resolved.p ? resolved : STR(""));
 	vec_push(r->a, &r->res.traces, t);
 }
 

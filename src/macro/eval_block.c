@@ -168,7 +168,7 @@ run_block(struct ev *ev, uint32_t i, uint32_t *pos)
 	}
 	if (tag != UINT32_MAX)
 		take_branch(ev, open, tag);
-	if (ev->r->env->trace) {
+	if (ev->r->env->trace || ev->r->env->trace_ifs) {
 		const struct sb *sb = &ev->text->sb;
 		size_t from = mark < sb->n ? mark : sb->n;
 

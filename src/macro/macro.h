@@ -231,6 +231,7 @@ struct macro_env {
 	enum macro_phase phase;
 	struct macro_limits limits;
 	bool trace;          /* fill macro_result.traces */
+	bool trace_ifs;      /* without `trace`: conditionals alone, and not what they print */
 	bool time_awareness; /* false: time macros are empty */
 	bool field_in_field; /* false (compat modes): names of card fields and persona are empty inside the
 				fields of decisions 35 (2) */

@@ -92,6 +92,7 @@ prompt_assemble(struct arena *a, const struct prompt_input *in, struct prompt **
 	p->sampling = b->preset->sampling;
 	p->use_sysprompt = b->preset->use_sysprompt;
 	p->macros = macro_run_result(b->run);
+	p->build = b;
 	p->decided = b->turn;
 	p->user_regex = &b->user_trace;
 	p->stored = b->stored.v;

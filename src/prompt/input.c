@@ -142,7 +142,7 @@ input_begin(struct build *b)
 	b->message_macros = message_macros(in);
 	b->dialect = in->mode == PROMPT_REARRANGE ? MACRO_TOMORIBOT : MACRO_AUTO;
 	members_make(b);
-	b->env = (struct macro_env){ .phase = in->phase, .limits = in->limits.steps ? in->limits : macro_limits_default, .trace = in->trace,
+	b->env = (struct macro_env){ .phase = in->phase, .limits = in->limits.steps ? in->limits : macro_limits_default, .trace = in->trace, .trace_ifs = true,
 		.time_awareness = in->time_awareness, .field_in_field = in->mode == PROMPT_NATIVE || in->mode == PROMPT_REARRANGE,
 		.now = in->now, .zone = in->zone, .idle_ms = -1, .members = b->members, .n_members = in->ncards, .speaker = in->speaker,
 		.group = in->group, .vars = in->vars, .outlet = outlet, .outlet_ctx = b, .chance = chance, .chance_ctx = b,

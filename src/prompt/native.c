@@ -304,8 +304,14 @@ native_note(struct build *b)
 static struct str
 node_text(struct build *b, const struct node *n)
 {
-	if (n->kind == NODE_TEXT)
-		return native_eval(b, n->row->content);
+	struct str text;
+
+	if (n->kind == NODE_TEXT) {
+		explain_ifs_begin(b, n->row->identifier);
+		text = native_eval(b, n->row->content);
+		explain_ifs_end(b);
+		return text;
+	}
 	return native_block(b, node_name(b, n));
 }
 

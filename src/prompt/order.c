@@ -58,9 +58,11 @@ order_rows(struct build *b)
 		const struct preset_row *r = &b->preset->rows[i];
 		struct slot s = slot_of(r);
 
-		if (order_runs(b, r))
+		if (order_runs(b, r)) {
+			explain_ifs_begin(b, r->identifier);
 			s.content = text_eval(b, r->content);
-		else if (r->enabled)
+			explain_ifs_end(b);
+		} else if (r->enabled)
 			vec_push(b->a, &b->filtered_ids, r->identifier);
 		/* main stays as an anchor that prints nothing */
 		if (order_runs(b, r) || str_is(r->identifier, "main"))

@@ -244,6 +244,8 @@ struct prompt {
 	size_t nstored;
 	struct str continued;        /* type continue: what the reply is joined to (postfix of the preset between), as SillyTavern takes it */
 
+	const struct build *build;   /* the state that prompt_explain reads */
+
 	/* JSON parts of the wire, in the arena: runtime_trace members but `macro`, `memory`; worldbook_matches; counts by section. */
 	struct json *trace;
 	struct json *worldbook_matches;      /* array */
@@ -256,6 +258,12 @@ struct prompt {
  * the input must outlive the result.
  */
 int prompt_assemble(struct arena *a, const struct prompt_input *in, struct prompt **out);
+
+/*
+ * The verdicts of an assembly, printed without a tree: members of a JSON object, without its braces: budget, rows, blocks,
+ * chat, off, lore, macros … Texts of the prompt are never in it. turn/explain.c reads them back.
+ */
+void prompt_explain(const struct prompt *p, struct sb *out);
 
 /* One text as it would read now. The history of `in` has no new message; its phase is MACRO_PREVIEW. */
 struct prompt_preview {

@@ -175,6 +175,12 @@ struct lore_statement {
 	struct str written, key;
 };
 
+/* Traces of the run [from, to) that a row's text left. */
+struct row_ifs {
+	struct str identifier;
+	size_t from, to;
+};
+
 /* ---- the state of an assembly ---- */
 
 struct build {
@@ -236,6 +242,7 @@ struct build {
 	size_t rewritten, transcript;
 	VEC(int32_t) hidden_floors;
 	VEC(struct str) in_chat_ids, filtered_ids;
+	VEC(struct row_ifs) row_ifs; /* rows that hold conditionals */
 };
 
 struct build *build_new(struct arena *a, const struct prompt_input *in); /* assemble.c */
@@ -346,8 +353,16 @@ struct str native_block(struct build *b, const char *identifier);    /* a block 
 void native_note(struct build *b);
 void native_control(struct build *b);
 
+/* explain.c: around the evaluation of a row's text */
+void explain_ifs_begin(struct build *b, struct str identifier);
+void explain_ifs_end(struct build *b);
+
 /* trace.c, trace_lore.c, trace_chat.c */
 void trace_fill(struct build *b);
+int64_t section_tokens(const struct section *s);
+bool section_says(const struct section *s);             /* anything at all */
+bool section_known(struct str identifier);              /* a place that the engine fills */
+int64_t section_pruned(const struct build *b);          /* tokens of the loaded messages that are not sent */
 struct json *trace_matches(struct build *b);
 struct json *trace_activated(struct build *b);
 struct json *trace_normalization(struct build *b);

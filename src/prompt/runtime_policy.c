@@ -1,6 +1,9 @@
 #include "prompt/runtime_policy.h"
 
+#include <stdio.h>
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define MEMBER_NAME 80 /* bytes of "group.part.key" */
 
 /* clang-format off */
 static const struct member {
@@ -140,6 +143,54 @@ policy_sources(struct arena *a, const struct policy_resolved *p)
 	}
 	if (is_window(history_of(p->policy), history_of(p->said)))
 		json_set(history_of(o), "mode", json_get(history_of(o), "max_messages"));
+	return o;
+}
+
+static const char *
+member_name(const struct member *m, char *to, size_t n)
+{
+	snprintf(to, n, "%s%s%s.%s", m->group, m->part ? "." : "", m->part ? m->part : "", m->key);
+	return to;
+}
+
+void
+policy_who_print(struct sb *out, const struct policy_resolved *p)
+{
+	bool first = true;
+
+	sb_addc(out, '{');
+	for (size_t i = 0; json_len(p->said) > 0 && i < COUNT(members); i++) {
+		const char *source;
+		char name[MEMBER_NAME];
+
+		if (is_debug(&members[i]) || strongest(&p->layers, &members[i], &source) == NULL)
+			continue;
+		sb_addf(out, "%s\"%s\":\"%s\"", first ? "" : ",", member_name(&members[i], name, sizeof name), source);
+		first = false;
+	}
+	sb_addc(out, '}');
+}
+
+struct json *
+policy_who_read(struct arena *a, const struct json *who)
+{
+	struct json *o = json_object(a);
+	struct str window = json_get_str(who, "source_selection.history.max_messages");
+
+	for (size_t i = 0; i < COUNT(members); i++) {
+		const struct member *m = &members[i];
+		char name[MEMBER_NAME];
+		struct str said = json_get_str(who, member_name(m, name, sizeof name));
+
+		if (is_debug(m) || (!said.p && !m->dflt))
+			continue;
+		if (said.p)
+			json_set_str(place(o, m), m->key, said);
+		else
+			json_set_c(place(o, m), m->key, "system_default");
+	}
+	if (window.p && !json_get(who, "source_selection.history.mode"))
+		json_set_str(history_of(o), "mode", window);
 	return o;
 }
 

@@ -28,6 +28,13 @@ struct policy_resolved policy_resolve(struct arena *a, const struct policy_layer
 /* Who said each member: system_default, session_policy, branch_policy, request_override. For people: a turn does not ask. */
 struct json *policy_sources(struct arena *a, const struct policy_resolved *p);
 
+/*
+ * The same to be kept: {"group.member":"session_policy",…} of those that somebody says, and read again with the defaults
+ * for the others. NULL who = nobody says anything.
+ */
+void policy_who_print(struct sb *out, const struct policy_resolved *p);
+struct json *policy_who_read(struct arena *a, const struct json *who);
+
 /* What holds where nobody says anything. */
 struct json *policy_defaults(struct arena *a);
 

@@ -6,7 +6,7 @@
 
 /* ---- sections and budgets ---- */
 
-static int64_t
+int64_t
 section_tokens(const struct section *s)
 {
 	int64_t tokens = 0;
@@ -16,8 +16,8 @@ section_tokens(const struct section *s)
 	return tokens;
 }
 
-static bool
-says_something(const struct section *s)
+bool
+section_says(const struct section *s)
 {
 	for (size_t i = 0; i < s->items.v.n; i++)
 		if (s->items.v.v[i].content.n > 0)
@@ -33,8 +33,8 @@ section_json(struct build *b, const struct section *s)
 	json_set_str(o, "identifier", s->identifier);
 	json_set_str(o, "role", s->items.v.n ? s->items.v.v[0].role : STR_NULL);
 	json_set_int(o, "tokens", section_tokens(s));
-	json_set_bool(o, "included", says_something(s));
-	json_set_c(o, "reason", says_something(s) ? NULL : s->reason ? s->reason : "empty");
+	json_set_bool(o, "included", section_says(s));
+	json_set_c(o, "reason", section_says(s) ? NULL : s->reason ? s->reason : "empty");
 }
 
 static bool
@@ -43,8 +43,8 @@ is_chat(const struct section *s)
 	return str_is(s->identifier, "chatHistory");
 }
 
-static int64_t
-pruned_tokens(const struct build *b)
+int64_t
+section_pruned(const struct build *b)
 {
 	int64_t tokens = 0;
 
@@ -62,14 +62,14 @@ budgets_json(struct build *b)
 	for (size_t i = 0; i < b->sections.n; i++) {
 		const struct section *s = &b->sections.v[i];
 
-		if (!says_something(s))
+		if (!section_says(s))
 			continue;
 		g = json_push_object(groups);
 		json_set_c(g, "group", is_chat(s) ? "history" : arena_printf(b->a, "section:%s", s->source));
 		json_set_int(g, "token_count", section_tokens(s));
 		if (is_chat(s)) {
 			json_set_int(g, "allocated_token_count", section_tokens(s) + (b->left > 0 ? b->left : 0));
-			json_set_int(g, "pruned_token_count", pruned_tokens(b));
+			json_set_int(g, "pruned_token_count", section_pruned(b));
 		}
 	}
 	if (!cut)
@@ -78,7 +78,7 @@ budgets_json(struct build *b)
 	g = json_push_object(trims);
 	json_set_c(g, "group", "history");
 	json_set_c(g, "reason", "budget_exceeded");
-	json_set_int(g, "pruned_token_count", pruned_tokens(b));
+	json_set_int(g, "pruned_token_count", section_pruned(b));
 	return o;
 }
 
@@ -93,8 +93,8 @@ ids_json(struct json *o, const char *key, const struct str *v, size_t n)
 		json_push_str(list, v[i]);
 }
 
-static bool
-known_marker(struct str id)
+bool
+section_known(struct str id)
 {
 	static const char *const known[] = { "main", "worldInfoBefore", "worldInfoAfter", "personaDescription", "charDescription",
 		"charPersonality", "scenario", "enhanceDefinitions", "nsfw", "dialogueExamples", "chatHistory", "jailbreak" };
@@ -118,9 +118,9 @@ rows_json(struct build *b, struct json *o)
 			r->custom                ? NULL :
 						   "system_prompt_not_false";
 
-		if (r->marker && r->enabled && !known_marker(r->identifier) && r->content.s.n == 0)
+		if (r->marker && r->enabled && !section_known(r->identifier) && r->content.s.n == 0)
 			json_push_str(markers, r->identifier);
-		else if (compat && r->enabled && why && !known_marker(r->identifier))
+		else if (compat && r->enabled && why && !section_known(r->identifier))
 			json_push_str(warnings, str_c(arena_printf(b->a, "prompt_never_sent: %.*s (%s)", STR_ARG(r->identifier), why)));
 	}
 }

@@ -283,19 +283,22 @@ messages_settle(struct turn *t)
 {
 	const struct prompt *p = t->prompt;
 	struct llm_message *v = arena_array(t->c->a, struct llm_message, p->nmessages);
-	struct sb all = sb_new(t->c->a);
-	struct digest d;
+	struct digest *all = arena_array(t->c->a, struct digest, p->nmessages), d;
+	struct sb one = sb_new(t->c->a);
 
+	t->marks = arena_array(t->c->a, uint64_t, p->nmessages);
 	for (size_t i = 0; i < p->nmessages; i++) {
 		v[i] = (struct llm_message){ .role = p->messages[i].role, .content = p->messages[i].content, .name = p->messages[i].name };
-		sb_adds(&all, v[i].role);
-		sb_addc(&all, '\n');
-		sb_add_json(&all, v[i].name);
-		sb_add_json(&all, v[i].content);
+		sb_truncate(&one, 0);
+		sb_addf(&one, "%s\n%.*s\n", v[i].role, STR_ARG(v[i].name));
+		sb_add(&one, v[i].content);
+		all[i] = digest_sha256(sb_str(&one));
+		for (size_t k = 0; k < sizeof(t->marks[i]); k++)
+			t->marks[i] = t->marks[i] << 8 | all[i].b[k];
 	}
 	t->llm.messages = v;
 	t->llm.message_n = p->nmessages;
-	d = digest_sha256(sb_str(&all));
+	d = digest_sha256((struct str){ (const char *)all, p->nmessages * sizeof(*all) });
 	t->digest = digest_hex(t->c->a, &d);
 }
 

@@ -300,9 +300,10 @@ commit_send(struct ctx *c, void *arg)
 	struct turn *t = arg;
 	struct str reply = t->stored_reply.p ? t->stored_reply : t->said.visible;
 	const struct llm_usage *u = &t->result.usage;
-	struct sb snapshot = sb_new(c->a);
+	struct sb snapshot = sb_new(c->a), why = sb_new(c->a);
 
 	turn_snapshot_print(&snapshot, t);
+	turn_explain_print(&why, t);
 	t->written = db_query(c, t->goes_on ? STMT_turn_go_on_commit : STMT_turn_commit, P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->run_no), P_INT(t->floor_no),
 	    P_C(t->output_page.s), P_INT(branch_own_segment(&t->s.branch)), P_C(t->output_message.s), P_STR(t->said.visible), P_STR(t->stored_reply),
 	    P_INT((int64_t)token_count(t->tokens.encoding, reply)), t->result.reasoning.n ? P_STR(t->result.reasoning) : P_NULL,
@@ -312,7 +313,7 @@ commit_send(struct ctx *c, void *arg)
 	    t->s.preset.row ? P_INT(t->s.preset.row) : P_NULL, P_STR(row_array(c->a, t->s.worldbook.row)), P_STR(row_array(c->a, t->s.regex.row)),
 	    t->s.character_doc ? P_INT(t->s.character_doc) : P_NULL, t->s.user_doc ? P_INT(t->s.user_doc) : P_NULL, P_INT((int64_t)t->in.seed),
 	    P_INT(t->in.now), P_C(prompt_mode_name(t->s.mode)), P_STR(json_text(c->a, t->policy.said)), P_STR(activated_print(t)), P_STR(t->digest),
-	    P_INT(t->prompt->tokens), P_STR(sb_str(&snapshot)), P_NULL);
+	    P_INT(t->prompt->tokens), P_STR(sb_str(&snapshot)), P_STR(sb_str(&why)));
 	stored_send(c, t);
 	macro_writes_send(c, t->prompt->macros,
 	    &(struct write_place){ .session_no = t->s.no, .session_id = t->q.session_id, .branch_no = t->s.branch_no, .branch_id = t->s.branch.id,

@@ -3,121 +3,12 @@
  */
 #include "turn/look.h"
 
+#include "turn/explain.h"
 #include "turn/turn_private.h"
 
 #include <math.h>
 
 #define COUNT(v) (sizeof(v) / sizeof((v)[0]))
-
-/* ---- sections and who they belong to ---- */
-
-/* Kinds of sources, by the sections that they fill; the first row that fits. */
-static const struct kind {
-	const char *name;
-	const char *sections[4];
-	bool prunable;                /* what does not fit is left out, not refused */
-} kinds[] = {
-	{ "history", { "chatHistory" }, true },
-	{ "examples", { "dialogueExamples" }, true },
-	{ "worldbook", { "worldInfoBefore", "worldInfoAfter", "worldInfo" }, false },
-	{ "memory", { "memorySummary", "memory" }, false },
-	{ "character", { "charDescription", "charPersonality", "scenario" }, false },
-	{ "persona", { "personaDescription" }, false },
-	{ "preset", { NULL }, false }, /* everything else */
-};
-
-static size_t
-kind_of(struct str section)
-{
-	for (size_t k = 0; k + 1 < COUNT(kinds); k++)
-		for (size_t i = 0; i < 4 && kinds[k].sections[i]; i++)
-			if (str_is(section, kinds[k].sections[i]))
-				return k;
-	return COUNT(kinds) - 1;
-}
-
-static bool
-in_prompt(const struct json *section)
-{
-	return json_get_bool(section, "included", false) && json_get_int(section, "tokens", 0) > 0;
-}
-
-static struct json *
-section_stats(const struct turn *t)
-{
-	struct json *list = json_array(t->c->a);
-
-	for (size_t i = 0; i < json_len(t->prompt->sections); i++) {
-		const struct json *s = json_at(t->prompt->sections, i);
-		struct json *o;
-
-		if (!in_prompt(s))
-			continue;
-		o = json_push_object(list);
-		json_set_str(o, "section_name", json_get_str(s, "identifier"));
-		json_set_int(o, "token_count", json_get_int(s, "tokens", 0));
-	}
-	return list;
-}
-
-/* Tokens of the history that did not fit, as the budget's trace says. */
-static int64_t
-pruned_history(const struct json *trace)
-{
-	const struct json *groups = json_get(json_get(trace, "budgets"), "by_group");
-	int64_t pruned = 0;
-
-	for (size_t i = 0; i < json_len(groups); i++)
-		pruned += json_get_int(json_at(groups, i), "pruned_token_count", 0);
-	return pruned;
-}
-
-static void
-governance_entry(struct json *list, const struct kind *k, const struct turn *t, size_t at, int64_t pruned)
-{
-	struct json *o, *names, *groups;
-	int64_t tokens = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < json_len(t->prompt->sections); i++)
-		n += in_prompt(json_at(t->prompt->sections, i)) && kind_of(json_get_str(json_at(t->prompt->sections, i), "identifier")) == at;
-	if (n == 0)
-		return;
-	o = json_push_object(list);
-	json_set_c(o, "source_kind", k->name);
-	json_set_c(o, "declared_level", k->prunable ? "budget_prunable" : "fixed");
-	json_set_bool(o, "registered", true);
-	json_set_c(o, "effective_retention", k->prunable ? "budget_prunable" : "fixed");
-	json_set_bool(o, "pinned", !k->prunable);
-	json_set_bool(o, "prunable", k->prunable);
-	groups = json_set_array(o, "budget_groups");
-	json_push_str(groups, str_c(k->name));
-	names = json_set_array(o, "section_names");
-	for (size_t i = 0; i < json_len(t->prompt->sections); i++) {
-		const struct json *s = json_at(t->prompt->sections, i);
-
-		if (!in_prompt(s) || kind_of(json_get_str(s, "identifier")) != at)
-			continue;
-		json_push_str(names, json_get_str(s, "identifier"));
-		tokens += json_get_int(s, "tokens", 0);
-	}
-	json_set_int(o, "token_count", tokens + pruned);
-	json_set_int(o, "retained_token_count", tokens);
-	json_set_int(o, "pruned_token_count", pruned);
-}
-
-/* What is fixed and what gives way when the budget is full. */
-static struct json *
-governance(const struct turn *t, const struct json *trace)
-{
-	struct json *o = json_object(t->c->a), *entries = json_set_array(o, "entries");
-
-	for (size_t k = 0; k < COUNT(kinds); k++)
-		governance_entry(entries, &kinds[k], t, k, strcmp(kinds[k].name, "history") == 0 ? pruned_history(trace) : 0);
-	json_set_array(o, "mismatches");
-	json_set_array(o, "limitations");
-	return o;
-}
 
 /* ---- the request around the prompt ---- */
 
@@ -249,6 +140,10 @@ phases(const struct turn *t, const struct json *trace)
 
 /* ---- the answer ---- */
 
+/* Members that the explanation of the turn will have, too. */
+static const char *const reasons[] = { "trim_reasons", "excluded_sources", "section_stats", "governance", "rows", "blocks", "entries", "lore", "chat",
+	"macros" };
+
 static void
 member(struct sb *out, struct arena *a, const char *name, const struct json *v)
 {
@@ -278,22 +173,20 @@ int
 turn_inspect(struct turns *p, struct ctx *c, const struct turn_request *q, struct sb *out)
 {
 	struct turn *t = turn_new(p, c, q, true);
-	const struct json *trims, *sources;
-	struct json *o, *trace;
+	struct json *o, *trace, *why;
+	struct sb kept = sb_new(c->a);
 
 	if (db_tx(c, DB_READ, turn_gather, t) < 0 || turn_assemble(t) < 0)
 		return -1;
 	trace = t->prompt->trace;
-	trims = json_get(json_get(trace, "budgets"), "trim_reasons");
-	sources = json_get(json_get(trace, "source_selection"), "excluded_sources");
+	turn_explain_print(&kept, t);
+	why = explain_read(c->a, sb_str(&kept));
 	o = json_object(c->a);
 	turn_look_print(o, t, false);
 	json_set(o, "mode", look_mode_json(c->a, t->s.mode));
 	json_set(o, "history_normalization", json_get(trace, "history_normalization"));
-	json_set(o, "trim_reasons", trims ? trims : json_array(c->a));
-	json_set(o, "excluded_sources", sources ? sources : json_array(c->a));
-	json_set(o, "section_stats", section_stats(t));
-	json_set(o, "governance", governance(t, trace));
+	for (size_t i = 0; i < COUNT(reasons); i++)
+		json_set(o, reasons[i], json_get(why, reasons[i]));
 	sb_add(out, json_text(c->a, o));
 	sb_truncate(out, out->n - 1); /* the object goes on */
 	prepared_turn_print(out, t, trace);

@@ -1,9 +1,29 @@
 noinst_LIBRARIES += libturn.a
 libturn_a_SOURCES = \
-	src/turn/assemble.c src/turn/asset_cache.c src/turn/asset_cache.h src/turn/commit.c src/turn/fork.c src/turn/fork.h src/turn/gather.c \
-	src/turn/greeting.c src/turn/greeting.h src/turn/inspect.c src/turn/look.c src/turn/look.h src/turn/persist.c \
-	src/turn/report.c src/turn/scope.c src/turn/simulate.c src/turn/simulate.h src/turn/tag_filter.c src/turn/tag_filter.h \
-	src/turn/turn.c src/turn/turn.h src/turn/turn_private.h
+	src/turn/assemble.c \
+	src/turn/asset_cache.c \
+	src/turn/asset_cache.h \
+	src/turn/commit.c \
+	src/turn/explain.c \
+	src/turn/explain.h \
+	src/turn/fork.c \
+	src/turn/fork.h \
+	src/turn/gather.c \
+	src/turn/greeting.c \
+	src/turn/greeting.h \
+	src/turn/inspect.c \
+	src/turn/look.c \
+	src/turn/look.h \
+	src/turn/persist.c \
+	src/turn/report.c \
+	src/turn/scope.c \
+	src/turn/simulate.c \
+	src/turn/simulate.h \
+	src/turn/tag_filter.c \
+	src/turn/tag_filter.h \
+	src/turn/turn.c \
+	src/turn/turn.h \
+	src/turn/turn_private.h
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/turn_decisions.t tests/unit/turn_tag_filter.t tests/unit/turn_asset_cache.t

@@ -134,39 +134,47 @@ turn_summary_sent(const struct turn *t)
 	return t->in.summary.n > 0 && t->s.mode != PROMPT_COMPAT_STRICT && json_get_bool(memory, "enabled", true);
 }
 
-/* Stored memories are a later stage: nothing is asked of them and nothing written. */
+/* Stored memories are a later stage: nothing is asked of them and nothing written. Without branches and the text. */
 struct json *
-turn_memory_json(const struct turn *t)
+turn_memory_base(struct arena *a, bool sent, int64_t tokens)
 {
-	struct arena *a = t->c->a;
 	struct json *o = json_object(a), *stats, *scopes;
-	struct str text = turn_summary_sent(t) ? t->in.summary : STR_NULL;
-	struct digest d = digest_sha256(text);
-	int64_t used = text.p ? (int64_t)t->in.count(t->in.count_arg, text) : 0;
 
-	json_set_bool(o, "summary_injected", text.p != NULL);
+	json_set_bool(o, "summary_injected", sent);
 	json_set_c(o, "runtime_mode", "disabled");
 	json_set_bool(o, "requested_write", false);
 	json_set_bool(o, "effective_write", false);
-	json_set_c(o, "strategy", text.p ? "single_summary" : "none");
-	if (text.p) {
-		json_set_str(o, "summary_text", text);
-		json_set_c(o, "summary_text_hash", arena_printf(a, "sha256:%.*s", STR_ARG(digest_hex(a, &d))));
-	}
+	json_set_c(o, "strategy", sent ? "single_summary" : "none");
 	stats = json_set_object(o, "token_stats");
 	json_set(stats, "budget", NULL);
-	json_set_int(stats, "used", used);
+	json_set_int(stats, "used", tokens);
 	json_set_int(stats, "micro_summary", 0);
-	json_set_int(stats, "macro_summary", used);
+	json_set_int(stats, "macro_summary", tokens);
 	json_set_int(stats, "direct_items", 0);
 	scopes = json_set_object(o, "scope_resolution");
 	json_set_c(scopes, "mode", "branch_aware");
 	json_set_array(scopes, "requested_scopes");
 	json_set_array(scopes, "resolved_scopes");
+	json_set_bool(scopes, "strict", false);
+	return o;
+}
+
+struct json *
+turn_memory_json(const struct turn *t)
+{
+	struct arena *a = t->c->a;
+	struct str text = turn_summary_sent(t) ? t->in.summary : STR_NULL;
+	struct digest d = digest_sha256(text);
+	struct json *o = turn_memory_base(a, text.p != NULL, text.p ? (int64_t)t->in.count(t->in.count_arg, text) : 0);
+	struct json *scopes = json_get(o, "scope_resolution");
+
+	if (text.p) {
+		json_set_str(o, "summary_text", text);
+		json_set_c(o, "summary_text_hash", arena_printf(a, "sha256:%.*s", STR_ARG(digest_hex(a, &d))));
+	}
 	json_set_str(scopes, "requested_branch_id", t->q.branch_id);
 	json_set_str(scopes, "resolved_branch_id", t->s.branch.id);
 	json_set_str(scopes, "fallback_reason", t->s.history_mode ? str_c(t->s.history_mode) : STR_NULL);
-	json_set_bool(scopes, "strict", false);
 	return o;
 }
 

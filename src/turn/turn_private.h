@@ -93,6 +93,7 @@ struct turn {
 	struct token_choice tokens;
 	struct llm_request llm;
 	struct str digest;            /* of the outgoing messages, hex */
+	uint64_t *marks;              /* the first 8 bytes of each message's digest */
 
 	/* recorded by transaction 1 */
 	int32_t floor_seq;
@@ -145,8 +146,11 @@ bool turn_debug(const struct turn *t, const char *what);              /* debug_o
 void turn_snapshot_print(struct sb *out, const struct turn *t);       /* prompt_snapshot of the wire */
 struct json *turn_trace_json(const struct turn *t);                   /* runtime_trace of the wire */
 struct json *turn_memory_json(const struct turn *t);                  /* memory of the wire */
+struct json *turn_memory_base(struct arena *a, bool sent, int64_t tokens); /* what turns and explanations say alike */
 bool turn_summary_sent(const struct turn *t);
 void turn_assembly_print(struct sb *out, const struct turn *t);       /* assembly of the dry run */
+/* explain.c: what is kept of the reasons */
+void turn_explain_print(struct sb *out, const struct turn *t);
 /* look.c: parts of dry run, inspection and preview */
 void turn_prepared_print(struct sb *out, const struct turn *t);       /* members: messages, tokens, memory, snapshot, trace */
 void turn_look_print(struct json *o, const struct turn *t, bool of_preview);

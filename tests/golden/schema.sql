@@ -436,9 +436,10 @@ CREATE TABLE tavern.turn_record (
     prompt_digest text NOT NULL,
     token_estimate integer NOT NULL,
     snapshot json NOT NULL,
-    explain json,
+    explain text,
     created_at bigint NOT NULL
 );
+ALTER TABLE ONLY tavern.turn_record ALTER COLUMN explain SET COMPRESSION lz4;
 CREATE TABLE tavern.var_change (
     account_no integer DEFAULT tavern.acct() NOT NULL,
     no bigint NOT NULL,

@@ -56,6 +56,7 @@ my %body = (
 	'PATCH /presets/{id}/nodes' => { nodes => [ { identifier => 'main', enabled => JSON::PP::true } ] }, 'POST /worldbooks/{id}/simulate' => { text => 'x' },
 	'PATCH /sessions/{id}/prompt-runtime/mode' => { prompt_mode => 'native' }, 'POST /sessions/{id}/prompt-runtime/preview' => { text => 'x' },
 	'POST /sessions/{id}/prompt-runtime/inspect' => { message => 'x' },
+	'POST /sessions/{id}/prompt-runtime/compare' => { left => { floor_id => $floor }, right => { floor_id => $floor } },
 );
 
 my %query = ('GET /sessions/{id}/branches/diff' => 'target_branch_id=alt');

@@ -43,7 +43,7 @@ is_deeply $cap->{source_selection}{history_modes}, [qw(full windowed)], 'capabil
 is_deeply $cap->{structure}{defaults}, { mode => 'default', merge_adjacent_same_role => $no, preserve_system_messages => $yes }, 'capabilities: defaults';
 is_deeply $cap->{budget}{defaults}, {}, 'capabilities: no budget by default';
 ok !$cap->{observability}{preview}{commits_side_effects}, 'capabilities: a preview has no side effects';
-ok !$cap->{observability}{explain}{enabled}, 'capabilities: explain is not there yet';
+ok $cap->{observability}{explain}{enabled}, 'capabilities: turns are explained';
 
 # ---- mode ----
 
