@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/tm.h"
 #include "listen.h"
 #include "worker.h"
@@ -40,6 +41,7 @@ struct child {
 	struct child *next;
 	pid_t pid;
 	int slot, generation;
+	unsigned cell; /* of what it counts */
 	int ready_fd; /* readable once it serves; -1 afterwards */
 	bool draining;
 	int64_t born;
@@ -145,7 +147,7 @@ first_slots(struct master *m)
 
 /* The child's side of a fork: nothing of the master's is left open but its own socket and pipe. */
 static void
-become_worker(struct slot *s, int ready_fd, pid_t master)
+become_worker(struct slot *s, unsigned cell, int ready_fd, pid_t master)
 {
 	struct master *m = s->m;
 	struct worker w = {
@@ -159,6 +161,7 @@ become_worker(struct slot *s, int ready_fd, pid_t master)
 	char host[64] = "localhost";
 	int rc;
 
+	metrics_join(cell);
 	loop_destroy(&m->loop);
 	close(m->signal_fd);
 	if (m->lock_fd >= 0)
@@ -256,16 +259,20 @@ slot_spawn(struct slot *s)
 		respawn_later(s);
 		return;
 	}
+	c->cell = metrics_reserve();
 	c->pid = fork();
 	if (c->pid == 0) {
+		unsigned cell = c->cell;
+
 		close(fds[0]);
 		free(c);
-		become_worker(s, fds[1], self);
+		become_worker(s, cell, fds[1], self);
 	}
 	close(fds[1]);
 	if (c->pid < 0) {
 		log_error("master.spawn", "error=\"%s\"", strerror(errno));
 		close(fds[0]);
+		metrics_retire(c->cell);
 		free(c);
 		respawn_later(s);
 		return;
@@ -300,6 +307,7 @@ child_ended(struct master *m, struct child *c, int status)
 		close(c->ready_fd);
 	}
 	loop_timer_cancel(m->loop, c->kill_timer);
+	metrics_retire(c->cell);
 	if (!c->draining)
 		log_warn("worker.died", "pid=%d slot=%d %s=%d lived_ms=%lld", (int)c->pid, c->slot,
 		    WIFSIGNALED(status) ? "signal" : "status",
@@ -443,6 +451,8 @@ run(struct master *m)
 	m->loop = loop_create();
 	if (first_slots(m) < 0)
 		return 1;
+	if (metrics_create(m->settings.listen_dir, "tavernd", 2 * SLOTS_MAX) < 0)
+		log_warn("metrics.apart", "error=\"%s\" meaning=\"only this program's numbers are shown\"", strerror(errno));
 	if (watch_signals(m) < 0) {
 		log_error("master.signals", "error=\"%s\"", strerror(errno));
 		return 1;

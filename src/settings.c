@@ -21,6 +21,7 @@ const struct conf_row settings_rows[] = {
 	{ "account_streams_max", CONF_INT, AT(account_streams_max), "0", 0, 100000, NULL, "generations of an account at once, 0 = no limit; above: 429" },
 	{ "drain_timeout", CONF_MS, AT(drain_timeout), "120s", 0, 86400000, NULL, "how long a reload or stop waits for running generations" },
 	{ "cors_origins", CONF_LIST, AT(cors_origins), "http://localhost:5173, http://127.0.0.1:5173", 0, 0, NULL, "origins whose pages may call the API; * = any" },
+	{ "metrics_allow", CONF_LIST, AT(metrics_allow), NULL, 0, 0, NULL, "addresses that may read /metrics besides those of this host" },
 	{ "log_level", CONF_ENUM, AT(log_level), "info", 0, 0, log_levels, "least level that is logged" },
 
 	{ "database", CONF_STR, AT(database), "dbname=tavern user=tavern_app", 0, 0, NULL, "libpq connection string of the application role" },

@@ -51,6 +51,7 @@ struct settings {
 	const char **llm_allow_hosts;
 	int64_t context_tokens, reply_tokens;
 
+	const char **metrics_allow;
 	const char *secrets_master_key;
 	int on_disconnect;         /* enum turn_policy */
 	int64_t stream_linger;     /* ms that a finished stream waits for late readers */

@@ -17,6 +17,7 @@ libapi_a_SOURCES = \
 	src/api/imports.c \
 	src/api/macros.c \
 	src/api/messages.c \
+	src/api/metrics.c \
 	src/api/pages.c \
 	src/api/preset_entries.c \
 	src/api/preset_nodes.c \

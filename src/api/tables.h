@@ -8,6 +8,7 @@
 
 #define API_TABLES(X) \
 	X(system) \
+	X(metrics) \
 	X(accounts) \
 	X(users) \
 	X(characters) \

@@ -132,9 +132,8 @@ enter_account(struct ctx *c, struct str account)
 	return 0;
 }
 
-/* Absent addresses are those of a unix socket. */
-static bool
-is_loopback(struct str text)
+bool
+auth_is_loopback(struct str text)
 {
 	char addr[INET6_ADDRSTRLEN];
 	struct in_addr v4;
@@ -156,7 +155,7 @@ is_loopback(struct str text)
 static int
 auth_off(struct auth *auth, struct ctx *c, const struct auth_input *in)
 {
-	if (!auth->conf.off_allow_remote && (!is_loopback(in->remote_addr) || !is_loopback(in->server_addr)))
+	if (!auth->conf.off_allow_remote && (!auth_is_loopback(in->remote_addr) || !auth_is_loopback(in->server_addr)))
 		return fail(c, ERR_FORBIDDEN, "auth_off_remote",
 		    "authentication is off, so only requests on a loopback address are answered; set "
 		    "auth_mode, or auth_off_allow_remote = yes");

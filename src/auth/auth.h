@@ -46,6 +46,8 @@ struct auth *auth_create(struct arena *a, const struct auth_conf *conf, const ch
  */
 int auth_credential(struct auth *auth, struct ctx *c, const struct auth_input *in);
 
+/* Is an address (text without port) of this host? Absent and "unix:" ones are. */
+bool auth_is_loopback(struct str address);
 /* A new API key "tvk_PREFIX_RANDOM"; *prefix_out is the part that may be shown. Only its hash is stored. */
 struct str auth_key_new(struct arena *a, struct str *prefix_out);
 /* hex(HMAC-SHA256(pepper, key)): what api_key.hash holds. */

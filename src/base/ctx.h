@@ -27,6 +27,8 @@ struct ctx {
 	struct err err;
 	int64_t now;             /* ms, read once when the request began */
 	const char *rid;         /* request id */
+	const char *trace;       /* traceparent for whoever is asked on its behalf; NULL = none */
+	struct str tracestate;   /* as it came, to be passed on; absent = none */
 	struct who who;
 	struct db *db;
 	struct db_conn *conn;    /* owned by db/tx.c */

@@ -6,15 +6,16 @@ libbase_a_SOURCES = \
 	src/base/json.c src/base/json.h \
 	src/base/json_get.c src/base/json_loose.c src/base/json_loose.h src/base/json_raw.c src/base/json_text.c \
 	src/base/limits.h src/base/log.c src/base/log.h src/base/map.c src/base/map.h \
+	src/base/metric.c src/base/metric.h \
 	src/base/rng.c src/base/rng.h src/base/sb.c src/base/sb.h src/base/str.c src/base/str.h \
-	src/base/tm.c src/base/tm.h src/base/tm_private.h src/base/tm_zone.c \
+	src/base/trace.c src/base/trace.h src/base/tm.c src/base/tm.h src/base/tm_private.h src/base/tm_zone.c \
 	src/base/utf8.c src/base/utf8.h src/base/utf8_case.c \
 	src/base/vec.c src/base/vec.h
 
 if HAVE_CMOCKA
 check_PROGRAMS += \
 	tests/unit/base_json.t tests/unit/base_mem.t tests/unit/base_text.t tests/unit/base_tm.t \
-	tests/unit/base_misc.t tests/unit/base_conf.t tests/unit/base_field.t
+	tests/unit/base_metric.t tests/unit/base_misc.t tests/unit/base_conf.t tests/unit/base_field.t
 tests_unit_base_json_t_SOURCES = tests/unit/base_json.c
 tests_unit_base_json_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
 tests_unit_base_mem_t_SOURCES = tests/unit/base_mem.c
@@ -23,6 +24,8 @@ tests_unit_base_text_t_SOURCES = tests/unit/base_text.c
 tests_unit_base_text_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
 tests_unit_base_tm_t_SOURCES = tests/unit/base_tm.c
 tests_unit_base_tm_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
+tests_unit_base_metric_t_SOURCES = tests/unit/base_metric.c
+tests_unit_base_metric_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
 tests_unit_base_misc_t_SOURCES = tests/unit/base_misc.c
 tests_unit_base_misc_t_LDADD = $(BASE_LIBS) $(CMOCKA_LIBS)
 tests_unit_base_conf_t_SOURCES = tests/unit/base_conf.c

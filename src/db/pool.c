@@ -2,6 +2,7 @@
  * pool: the process's connections of one role. Connects on first need, hands the warmest idle
  * connection out, closes what came back broken. It must not know transactions.
  */
+#include "base/metric.h"
 #include "base/sb.h"
 #include "base/tm.h"
 #include "db_private.h"
@@ -121,6 +122,7 @@ conn_open(struct ctx *c, struct db_conn *k)
 	if (PQstatus(k->pg) == CONNECTION_OK && PQenterPipelineMode(k->pg) &&
 	    PQsetnonblocking(k->pg, 1) == 0) {
 		PQsetNoticeProcessor(k->pg, notice_drop, NULL);
+		metric_add(METRIC_DB_CONNECTS, 1);
 		return 0;
 	}
 	pthread_mutex_lock(&k->db->mu);

@@ -7,7 +7,9 @@
  * fails by itself if the account was not set, because acct() then is an error. So an unknown or
  * disabled account can neither read nor commit, and the price is no extra round trip.
  */
+#include "base/metric.h"
 #include "base/rng.h"
+#include "base/tm.h"
 #include "db_private.h"
 
 #include <time.h>
@@ -218,15 +220,22 @@ db_tx(struct ctx *c, enum db_mode mode, int (*fn)(struct ctx *, void *), void *a
 	if (c->conn != NULL)
 		return fn ? fn(c, arg) : 0;
 	for (int try = 1;; try++) {
+		int64_t asked = tm_mono_us(), got;
 		struct db_conn *k = conn_checkout(c, c->db, c->db->conf.checkout_ms);
 
+		got = tm_mono_us();
+		metric_time(METRIC_TIME_DB_WAIT, got - asked);
 		if (k == NULL)
 			return -1;
 		k->mode = mode;
 		c->conn = k;
+		metric_add(METRIC_DB_BUSY, 1);
 		rc = unit_run(c, k, fn, arg);
+		metric_add(METRIC_DB_BUSY, -1);
+		metric_time(METRIC_TIME_DB, tm_mono_us() - got);
 		c->conn = NULL;
 		again = rc < 0 && unit_again(k, try);
+		metric_add(again ? METRIC_DB_REPEATED : rc < 0 ? METRIC_DB_FAILED : METRIC_DB_UNITS, 1);
 		if (again && k->unit == UNIT_RETRY)
 			back_off(try);
 		if (k->unit == UNIT_STALE)

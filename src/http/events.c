@@ -3,6 +3,7 @@
  * the socket did not take yet. Nothing is queued for a slow reader: the next batch is made from the
  * stream when the previous one has gone out.
  */
+#include "base/metric.h"
 #include "exchange.h"
 #include "sse.h"
 
@@ -55,6 +56,7 @@ events_free(struct events *e, bool park)
 	if (e->next != NULL)
 		e->next->prev = e->prev;
 	atomic_fetch_sub(&s->n_events, 1);
+	metric_add(METRIC_STREAM_READERS, -1);
 	if (park)
 		conn_park(e->conn);
 	else
@@ -254,6 +256,7 @@ events_begin(
 	if (head.n > 0)
 		memcpy(b->head, head.p, head.n);
 	atomic_fetch_add(&c->server->n_events, 1);
+	metric_add(METRIC_STREAM_READERS, 1);
 	loop_post(c->server->loop, events_attach, b);
 }
 

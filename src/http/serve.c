@@ -5,7 +5,9 @@
  */
 #include "base/id.h"
 #include "base/limits.h"
+#include "base/metric.h"
 #include "base/tm.h"
+#include "base/trace.h"
 #include "exchange.h"
 #include "router.h"
 
@@ -87,6 +89,8 @@ exchange_init(struct exchange *x, struct http_conn *c, struct arena *a)
 	r->remote_addr = fcgi_in_param(in, STR("REMOTE_ADDR"));
 	r->server_addr = fcgi_in_param(in, STR("SERVER_ADDR"));
 	x->ctx.rid = request_id(a, req_header(r, "x-request-id"), x->ctx.now);
+	x->ctx.trace = trace_parent(a, req_header(r, "traceparent"));
+	x->ctx.tracestate = req_header(r, "tracestate");
 	log_request(x->ctx.rid);
 	add_common_headers(x);
 }
@@ -362,6 +366,16 @@ write_answer(struct exchange *x)
 }
 
 static void
+count_request(const struct exchange *x)
+{
+	int status = x->status > 0 ? x->status : 200; /* a stream: it began, or it would have one */
+
+	metric_add(METRIC_REQUESTS_ACTIVE, -1);
+	metric_add(METRIC_REQUESTS_2XX + (status < 300 ? 0 : status < 400 ? 1 : status < 500 ? 2 : 3), 1);
+	metric_time(METRIC_TIME_REQUEST, tm_mono_us() - x->began_us);
+}
+
+static void
 log_access(const struct exchange *x)
 {
 	const struct request *r = &x->r;
@@ -374,10 +388,10 @@ log_access(const struct exchange *x)
 		log_write(x->status == 500 ? LOG_ERROR_ : LOG_WARN_, "request.failed",
 		    "code=%s message=\"%s\" reason=\"%s\"", e->code ? e->code : "", e->msg ? e->msg : "",
 		    e->log ? e->log : "");
-	log_info("request", "method=%s path=%.*s status=%d us=%lld bytes=%zu account=%d%s%s",
+	log_info("request", "method=%s path=%.*s status=%d us=%lld bytes=%zu account=%d trace=%.*s%s%s",
 	    method_names[r->method] ? method_names[r->method] : "?", STR_ARG(str_sub(r->path, 0, 200)),
 	    x->status, (long long)(tm_mono_us() - x->began_us), n, (int)x->ctx.who.account_no,
-	    e->code ? " code=" : "", e->code ? e->code : "");
+	    STR_ARG(trace_id(x->ctx.trace)), e->code ? " code=" : "", e->code ? e->code : "");
 }
 
 /* After the handler: the answer, and what becomes of the connection. */
@@ -421,6 +435,7 @@ serve(struct http_conn *c, struct arena *a)
 		return SERVED_CLOSE;
 	}
 	exchange_init(x, c, a);
+	metric_add(METRIC_REQUESTS_ACTIVE, 1);
 	rc = x->in.responder
 		 ? match(x)
 		 : fail(&x->ctx, ERR_INVALID, "invalid_request", "not a FastCGI responder request");
@@ -440,6 +455,7 @@ serve(struct http_conn *c, struct arena *a)
 	out = finish(x);
 	if (x->long_slot)
 		release_long(s);
+	count_request(x);
 	log_access(x);
 	log_request(NULL);
 	return out;

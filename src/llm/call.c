@@ -247,6 +247,8 @@ body_write(struct llm_call *call, const struct llm_request *q)
 	arena_destroy(&tree);
 }
 
+#define TRACESTATE_MAX 512 /* what everybody must be able to pass on (Trace Context 3.3.1.5) */
+
 static void
 header_add(struct llm_call *call, const char *line)
 {
@@ -280,6 +282,14 @@ chat_open(struct llm_call *call, struct ctx *c, const struct llm_request *q, con
 	header_add(call, "Content-Type: application/json");
 	header_add(call, q->stream ? "Accept: text/event-stream" : "Accept: application/json");
 	header_add(call, "Expect:");
+	if (c->trace)
+		header_add(call, arena_printf(c->a, "traceparent: %s", c->trace));
+	if (c->trace && c->tracestate.n > 0 && c->tracestate.n <= TRACESTATE_MAX) {
+		const char *state = arena_printf(c->a, "tracestate: %.*s", STR_ARG(c->tracestate));
+
+		if (header_safe(state))
+			header_add(call, state);
+	}
 	if (q->api_key && *q->api_key)
 		header_add(call, arena_printf(c->a, "%s%s", d->key_header, q->api_key));
 	return 0;
@@ -319,7 +329,7 @@ llm_begin(struct llm *m, struct ctx *c, const struct llm_request *q, const struc
 								 : "chat_completions");
 	bool echo = p && !p->dialect;
 	struct llm_call *call = call_create(m, c, echo ? CALL_ECHO : CALL_CHAT);
-	struct ctx prepared = { .a = call->a, .now = c->now, .rid = c->rid };
+	struct ctx prepared = { .a = call->a, .now = c->now, .rid = c->rid, .trace = c->trace, .tracestate = c->tracestate };
 	struct llm_request own = *q;
 	int64_t total = q->total_ms > 0 ? q->total_ms : m->conf.total_ms;
 
@@ -497,7 +507,7 @@ int
 llm_fetch(struct llm *m, struct ctx *c, const struct llm_source *from, size_t max, struct str *body_out)
 {
 	struct llm_call *call = call_create(m, c, CALL_FETCH);
-	struct ctx prepared = { .a = call->a, .now = c->now, .rid = c->rid };
+	struct ctx prepared = { .a = call->a, .now = c->now, .rid = c->rid, .trace = c->trace, .tracestate = c->tracestate };
 	struct llm_request q = { .api_key = from->bearer };
 	struct llm_result r = { .truncated = false };
 

@@ -194,6 +194,16 @@ told_depth(const struct build *b, const struct told *t)
 }
 
 struct str
+scripts_apply(struct build *b, struct str text, const struct regex_call *call, struct regex_trace *trace)
+{
+	int64_t began = build_watch(b);
+	struct str out = regex_apply(b->a, b->in->scripts, text, call, trace);
+
+	b->out->spent.regex_us += build_watch(b) - began;
+	return out;
+}
+
+struct str
 input_apply(struct build *b, const struct told *t, enum regex_channel ch, struct str text, struct regex_own *own,
     struct regex_trace *trace)
 {
@@ -203,7 +213,7 @@ input_apply(struct build *b, const struct told *t, enum regex_channel ch, struct
 
 	if (b->in->scripts == NULL || !regex_set_wants(b->in->scripts, call.place, ch))
 		return text;
-	return regex_apply(b->a, b->in->scripts, text, &call, trace);
+	return scripts_apply(b, text, &call, trace);
 }
 
 /* ---- macros of messages (decisions 52) ---- */

@@ -189,6 +189,7 @@ struct prompt_input {
 	void *count_arg;
 	int32_t tokens_per_message, tokens_reserved; /* 0 and 3 as SillyTavern counts */
 
+	int64_t (*stopwatch)(void);           /* microseconds, for `spent` only; NULL = nothing is timed */
 	int64_t now;
 	const struct tm_zone *zone;
 	bool time_awareness;
@@ -251,6 +252,7 @@ struct prompt {
 	struct json *worldbook_matches;      /* array */
 	struct json *activated;              /* worldbook_activated_entries of the snapshot */
 	struct json *sections;               /* [{identifier, role, tokens, included, reason}] */
+	struct prompt_spent { int64_t lore_us, regex_us; } spent; /* by the stopwatch; what scripts did inside the scan counts in both */
 };
 
 /*

@@ -260,6 +260,12 @@ struct str text_eval_with(struct build *b, struct text t, struct str what, struc
 size_t text_tokens(const struct build *b, struct str s);
 int32_t item_tokens(const struct build *b, const struct item *it);
 
+static inline int64_t
+build_watch(const struct build *b)
+{
+	return b->in->stopwatch ? b->in->stopwatch() : 0;
+}
+
 /* preset_fields.c */
 void preset_fields(struct arena *a, struct prompt_preset *p);
 
@@ -275,6 +281,8 @@ void input_begin(struct build *b);
 void input_history(struct build *b);
 void input_names(struct build *b);
 int64_t input_length(const struct prompt_input *in);    /* messages of the whole chat, without one that is swiped; 0 = not said */
+/* The joined scripts on a text, on the stopwatch. */
+struct str scripts_apply(struct build *b, struct str text, const struct regex_call *call, struct regex_trace *trace);
 struct str input_apply(struct build *b, const struct told *t, enum regex_channel ch, struct str text, struct regex_own *own,
     struct regex_trace *trace);
 struct str input_expand(struct build *b, const struct told *t, struct str text);

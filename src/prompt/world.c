@@ -48,7 +48,7 @@ lore_rewrite(void *arg, struct str content, bool has_depth, int32_t depth)
 
 	if (b->in->scripts == NULL || !regex_set_wants(b->in->scripts, REGEX_PLACE_LORE, REGEX_PROMPT))
 		return content;
-	return regex_apply(b->a, b->in->scripts, content, &call, NULL);
+	return scripts_apply(b, content, &call, NULL);
 }
 
 static enum lore_answer
@@ -162,6 +162,7 @@ world_scan(struct build *b)
 	struct lore_scan scan = { .nmessages = b->ntold, .chat_length = input_length(in), .trigger = str_c(prompt_type_name(in->type)),
 		.max_context = b->budget, .seed = in->seed, .timers = in->lore_timers, .settings = in->lore_settings,
 		.calls = { .arg = b, .expand = lore_expand, .count = lore_count, .roll = lore_roll, .rewrite = lore_rewrite, .decide = lore_decide } };
+	int64_t began;
 
 	if (set == NULL)
 		return;
@@ -171,7 +172,9 @@ world_scan(struct build *b)
 	scan.tags = (struct lore_strs){ card ? card->tags : NULL, card ? card->ntags : 0 };
 	sources_fill(b, &scan);
 	injected_fill(b, &scan);
+	began = build_watch(b);
 	b->lore = lore_run(b->a, set, &scan);
+	b->out->spent.lore_us += build_watch(b) - began;
 	b->out->lore = b->lore;
 	b->out->lore_past = lore_commit(b->a, b->lore, scan.chat_length ? scan.chat_length : (int64_t)b->ntold);
 }

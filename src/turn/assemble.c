@@ -201,6 +201,7 @@ turn_input_settle(struct turn *t)
 	in->count_arg = t;
 	in->tokens_reserved = 3;
 	in->now = t->c->now;
+	in->stopwatch = tm_mono_us;
 	turn_clock_settle(t->c->a, in, t->s.settings, t->s.account_settings);
 	in->seed = seed_new();
 	in->phase = t->dry ? MACRO_DRY_RUN : MACRO_ASSEMBLE;

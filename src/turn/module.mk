@@ -21,6 +21,7 @@ libturn_a_SOURCES = \
 	src/turn/simulate.h \
 	src/turn/tag_filter.c \
 	src/turn/tag_filter.h \
+	src/turn/timing.c \
 	src/turn/turn.c \
 	src/turn/turn.h \
 	src/turn/turn_private.h

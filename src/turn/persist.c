@@ -9,6 +9,7 @@
 #include "regex/memo.h"
 
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -33,6 +34,7 @@ turns_add(struct turns *p, struct turn *t)
 		p->live->prev = t;
 	p->live = t;
 	pthread_mutex_unlock(&p->lock);
+	metric_add(METRIC_TURNS_ACTIVE, 1);
 }
 
 void
@@ -43,6 +45,7 @@ turns_remove(struct turns *p, struct turn *t)
 		t->next->prev = t->prev;
 	*(t->prev ? &t->prev->next : &p->live) = t->next;
 	pthread_mutex_unlock(&p->lock);
+	metric_add(METRIC_TURNS_ACTIVE, -1);
 }
 
 /* As an element of a PostgreSQL array literal. */
@@ -109,6 +112,7 @@ sweep(struct ctx *c, void *arg)
 	(void)arg;
 	if (rows_next(rs) < 0)
 		return -1;
+	metric_add(METRIC_TURNS_SWEPT, row_int(rs, 0));
 	if (row_int(rs, 0) > 0)
 		log_warn("run.swept", "runs=%lld", (long long)row_int(rs, 0));
 	return 0;

@@ -118,6 +118,7 @@ turn_trace_json(const struct turn *t)
 	struct json *macro = macro_result_json(a, t->prompt->macros, t->in.phase);
 
 	json_set(trace, "memory", turn_memory_json(t));
+	json_set(trace, "timing", turn_timing_json(t));
 	if (macro)
 		json_set(trace, "macro", macro);
 	if (!turn_debug(t, "include_worldbook_matches"))

@@ -1,6 +1,7 @@
 #include "turn/turn_private.h"
 
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/rng.h"
 
 #include <errno.h>
@@ -124,6 +125,7 @@ turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry)
 		t->q.branch_id = STR("main");
 	t->dry = dry;
 	t->started_at = c->now;
+	t->began_us = tm_mono_us();
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -189,12 +191,17 @@ turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
 {
 	struct turn *t = turn_new(p, c, q, false);
 
-	if (db_tx(c, DB_READ, turn_gather, t) < 0 || check_state(t) < 0 || turn_assemble(t) < 0)
+	if (db_tx(c, DB_READ, turn_gather, t) < 0 || check_state(t) < 0)
 		return NULL;
+	turn_mark(t, MARK_GATHERED);
+	if (turn_assemble(t) < 0)
+		return NULL;
+	turn_mark(t, MARK_ASSEMBLED);
 	t->continues = goes_on_without_readers(t);
 	t->floor_seq = t->s.branch.head + (t->goes_on ? 0 : 1);
 	if (turn_record_open(t) < 0)
 		return NULL;
+	turn_mark(t, MARK_OPENED);
 	t->stream = stream_create(p->conf.loop, t->run_no, q->stream ? p->conf.linger_ms : 0); /* later readers get it from the floor */
 	stream_set_label(t->stream, run_label(c->a, str_c(t->floor_id.s), str_c(t->run_id.s)));
 	turns_add(p, t);
@@ -223,7 +230,13 @@ static void
 model_said(void *arg, bool reasoning, struct str delta)
 {
 	struct turn *t = arg;
+	int64_t now = tm_mono_us();
 
+	if (t->heard_us == 0)
+		turn_mark(t, MARK_HEARD);
+	else
+		metric_time(METRIC_TIME_CHUNK_GAP, now - t->heard_us);
+	t->heard_us = now;
 	if (reasoning)
 		stream_text(t->stream, true, delta);
 	else
@@ -332,6 +345,7 @@ model_again(struct turn *t, int64_t began)
 		left = t->p->conf.total_ms - (tm_mono() - began) - ms;
 	if (t->attempt > t->p->conf.retries || t->result.first_ms >= 0 || ms < 0 || left <= 0 || !rest(t, ms))
 		return false;
+	metric_add(METRIC_MODEL_RETRY, 1);
 	log_info("llm.again", "run=%s attempt=%d after=%s/%s", t->run_id.s, t->attempt + 1, llm_error_kind_name(e->kind), e->code ? e->code : "-");
 	err_clear(t->c);
 	t->llm.total_ms = (int)left;
@@ -348,6 +362,8 @@ model_run(struct turn *t)
 		t->attempt++;
 		say_run(t, PHASE_PAGE_GENERATING, "running", NULL);
 	}
+	metric_add(rc < 0 ? METRIC_MODEL_ERROR : METRIC_MODEL_OK, 1);
+	turn_mark(t, MARK_SAID);
 	tag_filter_feed(&t->filter, STR(""), true, visible, t);
 	t->said = tag_split(t->c->a, t->result.text);
 	return rc;
@@ -407,6 +423,7 @@ turn_failed(struct turn *t)
 	if (t->cancelled && t->why.kind == ERR_CANCELLED)
 		t->why.code = "generation_cancelled";
 	say_run(t, t->phase, t->why.kind == ERR_CANCELLED ? "cancelled" : "failed", &t->why);
+	metric_add(t->why.kind == ERR_CANCELLED ? METRIC_TURNS_CANCELLED : METRIC_TURNS_FAILED, 1);
 	err_clear(c);
 	if (turn_record_fail(t) < 0)
 		log_error("turn.fail_not_recorded", "run=%s code=%s", t->run_id.s, c->err.code); /* the sweeper will */
@@ -456,6 +473,10 @@ turn_run(struct turn *t, struct sb *answer)
 		turn_failed(t);
 		return -1;
 	}
+	turn_mark(t, MARK_COMMITTED);
+	metric_add(METRIC_TURNS_COMPLETED, 1);
+	metric_add(METRIC_TOKENS_PROMPT, t->result.usage.prompt);
+	metric_add(METRIC_TOKENS_COMPLETION, t->result.usage.completion);
 	say_run(t, PHASE_TRANSACTION_COMMITTED, "completed", NULL);
 	say_summaries(t);
 	answer_print(t, answer);

@@ -70,6 +70,9 @@ enum turn_phase {
 	PHASE__COUNT
 };
 
+/* When the stages of a turn ended, for the metrics and the waterfall of the trace. */
+enum turn_mark { MARK_GATHERED, MARK_ASSEMBLED, MARK_OPENED, MARK_HEARD, MARK_SAID, MARK_COMMITTED, MARK__COUNT };
+
 struct turn {
 	struct turns *p;
 	struct ctx *c;
@@ -100,6 +103,8 @@ struct turn {
 	int64_t floor_no, run_no;
 	struct id floor_id, input_page, message_id, run_id, output_page, output_message;
 	int64_t started_at;
+	int64_t began_us, heard_us;   /* heard: the newest piece of text; loop thread */
+	_Atomic int64_t mark_us[MARK__COUNT]; /* monotonic; 0 = not yet */
 	enum turn_phase phase;
 	int phase_seq;
 
@@ -142,6 +147,9 @@ bool turn_asks_to_go_on(const struct turn *t);                        /* prompt_
 void turn_model_choose(struct turn *t);                               /* the model, and with it the token counter */
 void turn_input_settle(struct turn *t);                               /* everything of the assembly's input */
 bool turn_debug(const struct turn *t, const char *what);              /* debug_options of the request */
+/* timing.c */
+void turn_mark(struct turn *t, enum turn_mark m);                     /* the stage ends now; counted */
+struct json *turn_timing_json(const struct turn *t);                  /* runtime_trace.timing: the waterfall */
 /* report.c */
 void turn_snapshot_print(struct sb *out, const struct turn *t);       /* prompt_snapshot of the wire */
 struct json *turn_trace_json(const struct turn *t);                   /* runtime_trace of the wire */

@@ -66,7 +66,7 @@ my $count = 0;
 for my $path (sort keys %{ $doc->{paths} }) {
 	for my $method (sort map { uc } grep { $_ ne 'parameters' } keys %{ $doc->{paths}{$path} }) {
 		my $op = "$method $path";
-		my $public = $path =~ m{^/(health|version|docs|openapi)};
+		my $public = $path =~ m{^/(health|version|metrics|docs|openapi)};
 		my ($id) = map { $_->[1] } grep { $path =~ $_->[0] } @ids;
 		my $admin = $path =~ m{^/accounts};
 		my $first = 1;

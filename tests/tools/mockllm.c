@@ -12,6 +12,7 @@
  *         GET  /stats                    {"active":..,"started":..,"completed":..,"aborted":..,
  *                                         "chunks":..,"last_body_bytes":..}
  *         GET  /last                     last request body (verbatim; for prompt assertions)
+ *         GET  /last-head                the head of that request (request line and header lines, verbatim)
  *         POST /reset                    zero the counters
  * Per-request overrides, in the query string of the URL or (handy when only a
  * model name can be passed through) in the "model" value after '?':
@@ -65,8 +66,8 @@ static opt_t defs = { .n = 100, .i = 20, .f = 0, .b = 24, .cut = -1, .stall = -1
 static int ep, verbose;
 static volatile sig_atomic_t quit;
 static long st_active, st_started, st_done, st_abort, st_chunks, st_body;
-static char *last;
-static size_t lastlen;
+static char *last, *last_head;
+static size_t lastlen, last_head_len;
 static conn_t **heap;
 static int hn, hcap;
 
@@ -388,6 +389,8 @@ request(conn_t *c)
 		reply(c, 200, "text/plain", "ok\n", 3);
 	} else if (pl == 5 && !memcmp(path, "/last", 5))
 		reply(c, 200, "application/json", last ? last : "", lastlen);
+	else if (pl == 10 && !memcmp(path, "/last-head", 10))
+		reply(c, 200, "text/plain", last_head ? last_head : "", last_head_len);
 	else if (pl >= 7 && !memcmp(path + pl - 7, "/models", 7)) {
 		const char *m = "{\"object\":\"list\",\"data\":[{\"id\":\"mock-1\",\"object\":\"model\"},{"
 				"\"id\":\"mock-2\",\"object\":\"model\"}]}";
@@ -397,6 +400,9 @@ request(conn_t *c)
 		last = realloc(last, bl + 1);
 		memcpy(last, body, bl);
 		lastlen = bl;
+		last_head_len = (size_t)(e - c->in);
+		last_head = realloc(last_head, last_head_len + 1);
+		memcpy(last_head, c->in, last_head_len);
 		opt_t *o = malloc(sizeof *o);
 		*o = defs;
 		if (q)

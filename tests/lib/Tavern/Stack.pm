@@ -236,6 +236,7 @@ sub stream {
 sub mock_stats { $json->decode(HTTP::Tiny->new(timeout => 10)->get($_[0]->mock_url('/stats'))->{content}) }
 
 # The last request that reached it, decoded.
+sub mock_last_head { HTTP::Tiny->new(timeout => 10)->get($_[0]->mock_url('/last-head'))->{content} }
 sub mock_last { $json->decode(HTTP::Tiny->new(timeout => 10)->get($_[0]->mock_url('/last'))->{content}) }
 
 # --- database ---
