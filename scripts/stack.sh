@@ -224,6 +224,9 @@ stack_nginx() { stack_exec TERM nginx -e stderr -p "$1/nginx" -c "$1/nginx.conf"
 # stack_tavernd DIR APP: becomes the master of the workers.
 stack_tavernd() { stack_exec TERM "$2/sbin/tavernd" -c "$1/tavernd.conf"; }
 
+# stack_jobd DIR APP: becomes the runner of jobs.
+stack_jobd() { stack_exec TERM "$2/sbin/tavern-jobd" -c "$1/tavernd.conf"; }
+
 # stack_tavernctl DIR APP ARG…: runs the operator's program against the stack.
 stack_tavernctl() { stack_as "$2/bin/tavernctl" -c "$1/tavernd.conf" "${@:3}"; }
 

@@ -71,6 +71,13 @@ const struct conf_row settings_rows[] = {
 	{ "stream_linger", CONF_MS, AT(stream_linger), "30s", 0, 600000, NULL, "how long a finished stream waits for late readers" },
 	{ "run_lease", CONF_MS, AT(run_lease), "15s", 3000, 600000, NULL, "after so long without a sign of life a generation counts as failed" },
 	{ "asset_cache_bytes", CONF_BYTES, AT(asset_cache_bytes), "32m", 0, 1 << 30, NULL, "compiled presets, books and scripts that a worker keeps" },
+
+	{ "job_workers", CONF_INT, AT(job_workers), "2", 1, 64, NULL, "jobs that a tavern-jobd runs at once" },
+	{ "job_keep_hours", CONF_INT, AT(job_keep_hours), "168", 0, 1000000, NULL, "finished jobs are listed for so long; 0 = for ever" },
+	{ "event_keep_hours", CONF_INT, AT(event_keep_hours), "72", 0, 1000000, NULL, "events can be replayed for so long; 0 = for ever" },
+	{ "chat_inline_bytes", CONF_BYTES, AT(chat_inline_bytes), "8m", 1024, 1 << 26, NULL, "largest chat file that is imported within a request; larger ones are jobs" },
+	{ "chat_inline_floors", CONF_INT, AT(chat_inline_floors), "2000", 1, 1000000, NULL, "longest chat that is exported within a request; longer ones are jobs" },
+	{ "chat_file_keep", CONF_MS, AT(chat_file_keep), "24h", 1000, 2592000000, NULL, "how long the file of an export job can be fetched" },
 	{ .key = NULL },
 };
 // clang-format on

@@ -57,6 +57,11 @@ struct settings {
 	int64_t stream_linger;     /* ms that a finished stream waits for late readers */
 	int64_t run_lease;         /* ms until a run whose worker is gone counts as failed */
 	int64_t asset_cache_bytes; /* compiled presets, books and scripts of a worker */
+
+	/* tavern-jobd and what it runs. */
+	int64_t job_workers;
+	int64_t job_keep_hours, event_keep_hours; /* 0 = for ever */
+	int64_t chat_inline_bytes, chat_inline_floors, chat_file_keep; /* ms */
 };
 
 extern const struct conf_row settings_rows[]; /* ends with .key NULL */

@@ -139,22 +139,26 @@ CREATE TABLE tavern.event (
 );
 CREATE INDEX event_order ON tavern.event (xid, no);                            -- the system's: outbox reader
 
+-- Work for later. running: a worker holds the lease; whoever finds it expired queues the job again. dead: no try left, or none would help.
 CREATE TABLE tavern.job (
 	account_no int NOT NULL DEFAULT tavern.acct() REFERENCES tavern.account (no) ON DELETE CASCADE,
 	no bigint GENERATED ALWAYS AS IDENTITY,
 	id text COLLATE "C" NOT NULL,
-	kind text NOT NULL,
-	state text NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'done', 'failed', 'dead', 'cancelled')),
+	kind text COLLATE "C" NOT NULL,
+	state text NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'done', 'dead', 'cancelled')),
 	scope text COLLATE "C",                 -- one job of a scope runs at a time
 	args json NOT NULL DEFAULT '{}',
 	result json,
-	error json,
-	progress real NOT NULL DEFAULT 0,
+	error json,                             -- of the last try
+	phase text NOT NULL DEFAULT 'queued',
+	progress bigint NOT NULL DEFAULT 0,
+	total bigint,                           -- of progress; NULL = not known yet
 	attempts int NOT NULL DEFAULT 0,
 	max_attempts int NOT NULL DEFAULT 5,
 	available_at bigint NOT NULL,
 	lease_until bigint,
 	worker text,
+	file_until bigint,                      -- the output file is kept until then
 	created_at bigint NOT NULL,
 	updated_at bigint NOT NULL,
 	completed_at bigint,
@@ -163,3 +167,16 @@ CREATE TABLE tavern.job (
 );
 CREATE INDEX job_claim ON tavern.job (available_at) WHERE state = 'queued';    -- the system's: job claim
 CREATE INDEX job_lease ON tavern.job (lease_until) WHERE state = 'running';    -- the system's: sweeper
+CREATE UNIQUE INDEX job_one_per_scope ON tavern.job (account_no, scope) WHERE state = 'running';
+CREATE INDEX job_ended ON tavern.job (completed_at) WHERE completed_at IS NOT NULL; -- the system's: sweeper
+
+-- Files of jobs, in pieces: what an import reads, what an export wrote. In the database because any host may run the job.
+CREATE TABLE tavern.job_file (
+	account_no int NOT NULL DEFAULT tavern.acct(),
+	job_no bigint NOT NULL,
+	part text COLLATE "C" NOT NULL CHECK (part IN ('input', 'output')),
+	at bigint NOT NULL,                     -- byte offset of this piece
+	bytes bytea COMPRESSION lz4 NOT NULL,
+	PRIMARY KEY (account_no, job_no, part, at),
+	FOREIGN KEY (account_no, job_no) REFERENCES tavern.job (account_no, no) ON DELETE CASCADE
+);

@@ -6,12 +6,12 @@ DECLARE
 	t text;
 BEGIN
 	FOREACH t IN ARRAY ARRAY['document', 'blob', 'asset', 'asset_version', 'active_preset', 'session', 'segment', 'branch', 'floor', 'page',
-		'message', 'variable', 'var_change', 'run', 'run_text', 'idempotency', 'turn_record', 'event', 'job'] LOOP
+		'message', 'variable', 'var_change', 'run', 'run_text', 'idempotency', 'turn_record', 'event', 'job', 'job_file'] LOOP
 		EXECUTE format('ALTER TABLE tavern.%I ENABLE ROW LEVEL SECURITY', t);
 		EXECUTE format('CREATE POLICY own ON tavern.%I TO tavern_app USING (account_no = tavern.acct())', t);
 		EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON tavern.%I TO tavern_app', t);
 	END LOOP;
-	FOREACH t IN ARRAY ARRAY['run', 'run_text', 'idempotency', 'floor', 'page', 'message', 'session', 'segment', 'branch', 'event', 'job', 'document', 'variable', 'var_change'] LOOP
+	FOREACH t IN ARRAY ARRAY['run', 'run_text', 'idempotency', 'floor', 'page', 'message', 'session', 'segment', 'branch', 'event', 'job', 'job_file', 'document', 'variable', 'var_change'] LOOP
 		EXECUTE format('CREATE POLICY sys ON tavern.%I TO tavern_sys USING (true)', t);
 		EXECUTE format('GRANT SELECT ON tavern.%I TO tavern_sys', t);
 	END LOOP;
@@ -29,6 +29,6 @@ GRANT INSERT, DELETE ON tavern.run_text TO tavern_sys;
 GRANT INSERT ON tavern.event, tavern.page TO tavern_sys;
 GRANT UPDATE ON tavern.event TO tavern_sys;
 GRANT INSERT, UPDATE ON tavern.message TO tavern_sys;
-GRANT DELETE ON tavern.event, tavern.idempotency, tavern.session, tavern.job TO tavern_sys;
+GRANT DELETE ON tavern.event, tavern.idempotency, tavern.session, tavern.job, tavern.job_file TO tavern_sys;
 GRANT SELECT ON tavern.account TO tavern_sys;
 GRANT DELETE ON tavern.floor, tavern.variable, tavern.var_change TO tavern_sys;             -- what belonged to deleted sessions

@@ -221,23 +221,35 @@ CREATE TABLE tavern.job (
     account_no integer DEFAULT tavern.acct() NOT NULL,
     no bigint NOT NULL,
     id text NOT NULL COLLATE pg_catalog."C",
-    kind text NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
     state text DEFAULT 'queued'::text NOT NULL,
     scope text COLLATE pg_catalog."C",
     args json DEFAULT '{}'::json NOT NULL,
     result json,
     error json,
-    progress real DEFAULT 0 NOT NULL,
+    phase text DEFAULT 'queued'::text NOT NULL,
+    progress bigint DEFAULT 0 NOT NULL,
+    total bigint,
     attempts integer DEFAULT 0 NOT NULL,
     max_attempts integer DEFAULT 5 NOT NULL,
     available_at bigint NOT NULL,
     lease_until bigint,
     worker text,
+    file_until bigint,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     completed_at bigint,
-    CONSTRAINT job_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'failed'::text, 'dead'::text, 'cancelled'::text])))
+    CONSTRAINT job_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'dead'::text, 'cancelled'::text])))
 );
+CREATE TABLE tavern.job_file (
+    account_no integer DEFAULT tavern.acct() NOT NULL,
+    job_no bigint NOT NULL,
+    part text NOT NULL COLLATE pg_catalog."C",
+    at bigint NOT NULL,
+    bytes bytea NOT NULL,
+    CONSTRAINT job_file_part_check CHECK ((part = ANY (ARRAY['input'::text, 'output'::text])))
+);
+ALTER TABLE ONLY tavern.job_file ALTER COLUMN bytes SET COMPRESSION lz4;
 ALTER TABLE tavern.job ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tavern.job_no_seq
     START WITH 1
@@ -537,6 +549,8 @@ ALTER TABLE ONLY tavern.floor
     ADD CONSTRAINT floor_seq_key UNIQUE (account_no, segment_no, floor_seq);
 ALTER TABLE ONLY tavern.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (account_no, route, key);
+ALTER TABLE ONLY tavern.job_file
+    ADD CONSTRAINT job_file_pkey PRIMARY KEY (account_no, job_no, part, at);
 ALTER TABLE ONLY tavern.job
     ADD CONSTRAINT job_id_key UNIQUE (account_no, id);
 ALTER TABLE ONLY tavern.job
@@ -582,7 +596,9 @@ CREATE INDEX event_order ON tavern.event USING btree (xid, no);
 CREATE INDEX floor_session ON tavern.floor USING btree (account_no, session_no);
 CREATE INDEX idempotency_age ON tavern.idempotency USING btree (created_at);
 CREATE INDEX job_claim ON tavern.job USING btree (available_at) WHERE (state = 'queued'::text);
+CREATE INDEX job_ended ON tavern.job USING btree (completed_at) WHERE (completed_at IS NOT NULL);
 CREATE INDEX job_lease ON tavern.job USING btree (lease_until) WHERE (state = 'running'::text);
+CREATE UNIQUE INDEX job_one_per_scope ON tavern.job USING btree (account_no, scope) WHERE (state = 'running'::text);
 CREATE INDEX message_story ON tavern.message USING btree (account_no, segment_no, floor_seq, side, page_no, seq);
 CREATE UNIQUE INDEX page_one_active ON tavern.page USING btree (account_no, floor_no, kind) WHERE active;
 CREATE INDEX run_floor ON tavern.run USING btree (account_no, floor_no, no DESC);
@@ -622,6 +638,8 @@ ALTER TABLE ONLY tavern.idempotency
     ADD CONSTRAINT idempotency_account_no_run_no_fkey FOREIGN KEY (account_no, run_no) REFERENCES tavern.run(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.job
     ADD CONSTRAINT job_account_no_fkey FOREIGN KEY (account_no) REFERENCES tavern.account(no) ON DELETE CASCADE;
+ALTER TABLE ONLY tavern.job_file
+    ADD CONSTRAINT job_file_account_no_job_no_fkey FOREIGN KEY (account_no, job_no) REFERENCES tavern.job(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.message
     ADD CONSTRAINT message_account_no_page_no_fkey FOREIGN KEY (account_no, page_no) REFERENCES tavern.page(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.page
@@ -662,6 +680,7 @@ ALTER TABLE tavern.event ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.floor ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.job ENABLE ROW LEVEL SECURITY;
+ALTER TABLE tavern.job_file ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.message ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON tavern.active_preset TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.asset TO tavern_app USING ((account_no = tavern.acct()));
@@ -673,6 +692,7 @@ CREATE POLICY own ON tavern.event TO tavern_app USING ((account_no = tavern.acct
 CREATE POLICY own ON tavern.floor TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.idempotency TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.job TO tavern_app USING ((account_no = tavern.acct()));
+CREATE POLICY own ON tavern.job_file TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.message TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.page TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.run TO tavern_app USING ((account_no = tavern.acct()));
@@ -693,6 +713,7 @@ CREATE POLICY sys ON tavern.event TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.floor TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.idempotency TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.job TO tavern_sys USING (true);
+CREATE POLICY sys ON tavern.job_file TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.message TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.page TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.run TO tavern_sys USING (true);
@@ -747,6 +768,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.idempotency TO tavern_app;
 GRANT SELECT,DELETE ON TABLE tavern.idempotency TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.job TO tavern_app;
 GRANT SELECT,DELETE,UPDATE ON TABLE tavern.job TO tavern_sys;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.job_file TO tavern_app;
+GRANT SELECT,DELETE ON TABLE tavern.job_file TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.job_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.job_no_seq TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.message TO tavern_app;

@@ -50,6 +50,7 @@ $ENV{no_proxy} = $ENV{NO_PROXY} = '127.0.0.1,localhost';
 #   own_pg   a PostgreSQL of its own, for tests that end it (0); pg_settings [NAME=VALUE…] of it
 #   mock     the mock model server, and the settings that lead to it (1)
 #   mock_args  [ARG…] of mockllm; the default replies at once: -n 5 -i 1
+#   jobd     the runner of jobs, too (0)
 #   start    0 = only prepare; start() later
 sub new {
 	my ($class, %option) = @_;
@@ -83,6 +84,7 @@ sub start {
 
 	$self->start_postgres if $self->{own_pg} && !$self->{pid}{postgres};
 	$self->_spawn('tavernd', 'bash', $stack, 'tavernd', $self->{dir}, $self->{app});
+	$self->start_jobd if $self->{jobd};
 	$self->_spawn('nginx', 'bash', $stack, 'nginx', $self->{dir}) unless $self->{pid}{nginx};
 	$self->wait_for('the stack to answer', sub { $self->alive('tavernd') && $self->get('/health')->{status} == 200 }, $self->{start_seconds} // 20)
 		or croak "the stack does not start:\n" . $self->log('tavernd') . $self->log('nginx');
@@ -91,6 +93,12 @@ sub start {
 
 # Ends the workers in order and returns the master's exit status (wait status as in $?).
 sub stop_tavernd { $_[0]->_end('tavernd', 'TERM', $_[1] // 30) }
+
+# The runner of jobs; new(jobd => 1) starts it with the stack. Several may run: NAME tells them apart.
+sub start_jobd { my ($self, $name) = @_; $self->_spawn($name // 'jobd', 'bash', $stack, 'jobd', $self->{dir}, $self->{app}) }
+
+# TERM ends it in order, KILL is a crash.
+sub stop_jobd { my ($self, $signal, $name) = @_; return $self->_end($name // 'jobd', $signal // 'TERM', 30) }
 
 sub stop_nginx { $_[0]->_end('nginx', 'TERM', 10) }
 
@@ -388,10 +396,11 @@ sub finish {
 
 	return 1 if $self->{finished}++;
 	$self->stop_nginx;
+	$self->_end($_, 'TERM', 30) for grep { /^jobd/ } keys %{ $self->{pid} };
 	$status = $self->stop_tavernd;
 	$self->_end('mock', 'KILL', 10);
 	$self->_end('postgres', 'INT', 30);
-	$log = $self->log('tavernd');
+	$log = $self->log('tavernd') . $self->log('jobd');
 	$good = !$status && $log !~ /ERROR: \w+Sanitizer|WARNING: \w+Sanitizer|runtime error:/;
 	if (!$good) {
 		warn 'tavernd ended with ' . ($status >> 8 ? 'status ' . ($status >> 8) : 'signal ' . ($status & 127)) . "\n" if $status;

@@ -1,0 +1,5 @@
+#include "job/kinds.h"
+
+const struct job_kind job_kinds[] = {
+	{ .name = NULL },
+};
