@@ -24,6 +24,18 @@ $s->start_jobd;
 ok $s->wait_for('the sweep', sub { $s->sql(q{SELECT count(*) FROM tavern.job}) == 1 && $s->sql(q{SELECT count(*) FROM tavern.event}) == 3000 }), 'old events and jobs go, young ones stay';
 is $s->sql(q{SELECT state FROM tavern.job WHERE id = 'unknown'}), 'queued', 'a kind that nobody knows waits';
 
+# ---- deleted sessions ----
+
+my ($kept, $gone) = map { my $r = $s->post('/sessions', { title => $_, character_snapshot => { name => 'C', first_mes => 'Hi {{setvar::a::1}}there.' } }); $r->{json}{data}{id} } qw(kept gone);
+is $s->post("/sessions/$_/respond", { message => 'hello' })->{status}, 200, 'a turn' for $kept, $gone;
+is $s->del("/sessions/$gone")->{status}, 200, 'one session is deleted';
+is $s->stop_jobd, 0, 'jobd ends';
+$s->start_jobd;
+ok $s->wait_for('the removal', sub { $s->sql(q{SELECT count(*) FROM tavern.session}) == 1 }), 'its row goes';
+is $s->sql(q{SELECT count(*) FROM tavern.floor}), 2, 'and its floors' or diag $s->log('jobd');
+is $s->sql(q{SELECT count(*) FROM tavern.var_change}), 1, 'and its log';
+is $s->get("/sessions/$kept")->{status}, 200, 'the other one stays';
+
 # ---- the configuration is the same file ----
 
 my ($status, $out) = (0, '');
