@@ -45,7 +45,9 @@ CREATE TABLE tavern.var_change (
 );
 CREATE INDEX var_change_key ON tavern.var_change (account_no, segment_no, key, floor_seq DESC, no DESC) WHERE active;
 CREATE INDEX var_change_page ON tavern.var_change (account_no, page_no);
-CREATE INDEX var_change_session ON tavern.var_change (account_no, session_no);
+CREATE INDEX var_change_session ON tavern.var_change (account_no, session_no, no);
+-- Values of wider scopes as they were; branches have the segment's.
+CREATE INDEX var_change_wide ON tavern.var_change (account_no, scope, scope_no, key, no DESC) WHERE scope IN ('global', 'chat');
 
 -- A generation. The floor's own state never goes back; this row carries lease, phase and key.
 CREATE TABLE tavern.run (

@@ -67,18 +67,6 @@ SELECT k.key, v.new_value
 -- name: branch_vars_drop
 DELETE FROM variable WHERE account_no = acct() AND scope = 'branch' AND scope_no = $1;
 
--- name: branch_vars_copy
--- The fork's own values, logged with source 'fork'. $1 = [{id, log, key, value}], $2 branch no, $3 scope id, $4 session no, $5 branch id, $6 segment,
--- $7 floor number, $8 now
-WITH x AS (
-	SELECT * FROM json_to_recordset($1) AS x (id text, log text, key text, value text)
-), l AS (
-	INSERT INTO var_change (id, session_no, segment_no, floor_seq, scope, scope_no, key, new_value, source, created_at)
-	SELECT x.log, $4, $6, $7, 'branch', $2, x.key, x.value, 'fork', $8 FROM x, branch b WHERE b.account_no = acct() AND b.no = $2
-)
-INSERT INTO variable (id, scope, scope_no, scope_id, session_no, branch_id, key, value, updated_at)
-SELECT x.id, 'branch', $2, $3, $4, $5, x.key, x.value, $8 FROM x;
-
 -- name: branch_session
 -- The session of a list of branches. $1 id
 SELECT s.no FROM session s WHERE s.account_no = acct() AND s.id = $1 AND s.deleted_at IS NULL;

@@ -196,26 +196,6 @@ UPDATE message m SET sent = x.sent, token_count = x.tokens, rolls = x.rolls
   FROM json_to_recordset($1) AS x (no bigint, sent text, tokens int, rolls json)
  WHERE m.account_no = acct() AND m.no = x.no;
 
--- name: turn_writes
--- Staged macro writes in order, last per key wins for the value, each one a row of the log. Nothing if the page is not there.
--- $1 = [{n,id,scope,scope_no,scope_id,key,value|null}], $2 session no, $3 segment, $4 floor number, $5 page id, $6 now, $7 branch id
-WITH w AS (
-	SELECT x.*, p.no AS page_no FROM json_to_recordset($1) AS x (n int, id text, scope text, scope_no bigint, scope_id text, key text, value text), page p
-	 WHERE p.account_no = acct() AND p.id = $5
-), l AS (
-	INSERT INTO var_change (id, session_no, segment_no, floor_seq, page_no, scope, scope_no, key, new_value, source, created_at)
-	SELECT w.id, $2, $3, $4, w.page_no, w.scope, w.scope_no, w.key, w.value, 'macro', $6 FROM w ORDER BY w.n
-), final AS (
-	SELECT DISTINCT ON (scope, scope_no, key) * FROM w ORDER BY scope, scope_no, key, n DESC
-), d AS (
-	DELETE FROM variable v USING final WHERE v.account_no = acct() AND v.scope = final.scope AND v.scope_no = final.scope_no
-	   AND v.key = final.key AND final.value IS NULL
-)
-INSERT INTO variable (id, scope, scope_no, scope_id, session_no, branch_id, key, value, updated_at)
-SELECT id, scope, scope_no, scope_id, CASE scope WHEN 'global' THEN NULL ELSE $2 END, CASE scope WHEN 'branch' THEN $7 END, key, value, $6
-  FROM final WHERE value IS NOT NULL ORDER BY scope, scope_no, key
-    ON CONFLICT ON CONSTRAINT variable_key DO UPDATE SET value = EXCLUDED.value, revision = variable.revision + 1, updated_at = EXCLUDED.updated_at;
-
 -- name: turn_fail
 -- The run ends; a floor that was being made fails with it, its message no longer counts; what had been said is kept on a failed page.
 -- $1 run no, $2 floor no, $3 state (failed | cancelled), $4 error, $5 now, $6 phase_seq, $7 page id, $8 partial text, $9 message id, $10 segment, $11 floor number, $12 session id

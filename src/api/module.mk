@@ -40,6 +40,7 @@ libapi_a_SOURCES = \
 	src/api/timeline.c \
 	src/api/turns.c \
 	src/api/users.c \
+	src/api/variable_log.c \
 	src/api/variables.c \
 	src/api/wire.h \
 	src/api/wire_capabilities.c \

@@ -32,6 +32,7 @@
 	X(pages) \
 	X(messages) \
 	X(variables) \
+	X(variable_log) \
 	X(macros)
 
 #define X(name) extern const struct route api_##name##_routes[];

@@ -8,6 +8,7 @@
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "store/variable.h"
 
 #include <stdlib.h>
 
@@ -26,6 +27,7 @@ static const struct field variable_fields[] = {
 	{ "key", FT_STRING, FF_READONLY },
 	{ "value", FT_ANY, FF_READONLY },
 	{ "updated_at", FT_TIME, FF_READONLY },
+	{ "revision", FT_INT, FF_READONLY, .bounded = true, .max = INT64_MAX, .doc = "counts writes; for expected_revision" },
 	{ "scope_ref", FT_OBJECT, FF_READONLY | FF_OPTIONAL, .fields = scope_ref, .null_when = "branch_id" },
 	FIELD_END
 };
@@ -50,12 +52,13 @@ static const struct resource res_variable = {
 };
 
 static const struct field put_body[] = {
-	{ "scope", FT_ENUM, FF_REQUIRED, .choices = scopes },
+	{ "scope", FT_ENUM, .choices = scopes, .doc = "absent = page" },
 	{ "scope_id", FT_STRING, .min = 1, .doc = "session, floor or page id; \"global\"; \"branch:SESSION:BRANCH\"" },
-	{ "session_id", FT_STRING, .min = 1, .doc = "of branch scope, with branch_id" },
-	{ "branch_id", FT_STRING, .min = 1 },
+	{ "session_id", FT_STRING, .min = 1, .doc = "of branch scope, with branch_id; of page scope instead of scope_id: the page that counts of the branch's last floor" },
+	{ "branch_id", FT_STRING, .min = 1, .doc = "of page scope absent = main" },
 	{ "key", FT_STRING, FF_REQUIRED, .min = 1, .max = LIM_VARIABLE_KEY },
 	{ "value", FT_ANY, FF_REQUIRED | FF_NULLABLE | FF_RAW },
+	{ "expected_revision", FT_INT, .bounded = true, .max = INT32_MAX, .doc = "409 with the current one if the value has changed since; absent = no check" },
 	FIELD_END
 };
 static const struct field batch_item = { "item", FT_OBJECT, .fields = put_body };
@@ -88,10 +91,9 @@ static const struct field batch_answer[] = {
 
 struct place {
 	const char *path;            /* of the item in the body: "" or "/items/3" */
-	struct str scope, scope_id, session_id, branch_id, key; /* session_id and branch_id only of branch scope */
-	int64_t no, session_no, segment_no, page_no;
+	struct str scope, scope_id, session_id, branch_id, key; /* session_id and branch_id of branch scope, or of a page that has no scope_id */
+	int64_t no, session_no, segment_no;
 	int32_t floor_seq;
-	bool in_story, has_page, locked;
 };
 
 /* "branch:SESSION:BRANCH" apart; false if it is not of that form. */
@@ -119,6 +121,8 @@ place_read(struct ctx *c, const struct json *item, const char *path, struct plac
 
 	p->path = path;
 	p->scope = json_get_str(item, "scope");
+	if (!p->scope.p)
+		p->scope = STR("page"); /* decisions 41 */
 	p->key = json_get_str(item, "key");
 	p->scope_id = given;
 	if (p->key.n > LIM_VARIABLE_KEY)
@@ -140,8 +144,37 @@ place_read(struct ctx *c, const struct json *item, const char *path, struct plac
 	}
 	if (!given.p && str_is(p->scope, "chat"))
 		p->scope_id = json_get_str(item, "session_id");
+	if (!given.p && str_is(p->scope, "page") && json_has(item, "session_id")) {
+		p->session_id = json_get_str(item, "session_id");
+		p->branch_id = json_has(item, "branch_id") ? json_get_str(item, "branch_id") : STR("main");
+		return 0;
+	}
 	if (!p->scope_id.p)
 		return fail_field(c, arena_printf(c->a, "%s/scope_id", path), "required", "scope_id is required when scope is '%.*s'", STR_ARG(p->scope));
+	return 0;
+}
+
+/* What a place refuses by the state of its floor. */
+static int
+place_open(struct ctx *c, struct str scope, struct str state)
+{
+	if (str_is(scope, "floor") && str_is(state, "committed"))
+		return fail(c, ERR_CONFLICT, "content_target_locked", "variables of a committed floor are read-only");
+	if (str_is(state, "generating"))
+		return fail(c, ERR_CONFLICT, "generation_conflict", "a generation is running on this floor: write when it has ended, or to the branch");
+	return 0;
+}
+
+static int
+head_page_find(struct ctx *c, struct place *p)
+{
+	struct rows *rs = db_query(c, STMT_variable_head_page, P_STR(p->session_id), P_STR(p->branch_id));
+	int rc = rows_next(rs);
+
+	if (rc <= 0)
+		return rc < 0 ? -1 : fail(c, ERR_NOT_FOUND, "not_found", "branch \"%.*s\" has no page to write to", STR_ARG(p->branch_id));
+	p->scope_id = row_str(rs, 0);
+	p->branch_id = STR_NULL;
 	return 0;
 }
 
@@ -153,21 +186,17 @@ place_find(struct ctx *c, struct place *p)
 
 	if (str_is(p->scope, "global"))
 		return 0;
-	rs = db_query(c, STMT_variable_place, P_STR(p->scope), P_STR(p->session_id.p ? p->session_id : p->scope_id), P_STR(p->branch_id));
+	if (!p->scope_id.p && head_page_find(c, p) < 0)
+		return -1;
+	rs = db_query(c, STMT_variable_place, P_STR(p->scope), P_STR(str_is(p->scope, "branch") ? p->session_id : p->scope_id), P_STR(p->branch_id));
 	rc = rows_next(rs);
 	if (rc <= 0)
 		return rc < 0 ? -1 : fail(c, ERR_NOT_FOUND, "not_found", "%.*s \"%.*s\" not found", STR_ARG(p->scope), STR_ARG(p->scope_id));
 	p->no = row_int(rs, 0);
 	p->session_no = row_int(rs, 1);
-	p->in_story = !row_null(rs, 3); /* before the first floor the head is -1 */
 	p->segment_no = row_int(rs, 3);
 	p->floor_seq = (int32_t)row_int(rs, 4);
-	p->has_page = !row_null(rs, 5);
-	p->page_no = row_int(rs, 5);
-	p->locked = row_bool(rs, 6) && str_is(p->scope, "floor");
-	if (p->locked)
-		return fail(c, ERR_CONFLICT, "content_target_locked", "variables of a committed floor are read-only");
-	return 0;
+	return place_open(c, p->scope, row_str(rs, 6));
 }
 
 /* A value that cannot be stored: which one (decisions 51). */
@@ -199,8 +228,10 @@ room_check(struct ctx *c, const struct place *p, struct str value)
 
 struct put_item {
 	struct place place;
-	struct str value;
+	struct str value;       /* absent = deleted */
+	int64_t expected;       /* revision; -1 = any */
 	struct str id;
+	int64_t revision;
 	bool created;
 };
 
@@ -209,24 +240,79 @@ struct put_work {
 	size_t n;
 };
 
+/* Nobody wrote since the client read it. */
+static int
+revision_check(struct ctx *c, const struct put_item *it)
+{
+	const struct place *p = &it->place;
+	struct rows *rs;
+	int rc;
+
+	if (it->expected < 0)
+		return 0;
+	rs = db_query(c, STMT_variable_hold, P_STR(p->scope), P_INT(p->no), P_STR(p->key));
+	rc = rows_next(rs);
+	if (rc < 0 || (rc > 0 && row_int(rs, 0) == it->expected))
+		return rc < 0 ? -1 : 0;
+	fail(c, ERR_CONFLICT, "conflict", "variable has changed since it was read: read it again and repeat the change");
+	return fail_details(c, arena_printf(c->a, "{\"path\":\"%s/expected_revision\",\"current_revision\":%s}", p->path,
+				   rc > 0 ? arena_printf(c->a, "%lld", (long long)row_int(rs, 0)) : "null"));
+}
+
+/* What listeners of the outbox are told of a client's write. */
+static int
+event_send(struct ctx *c, const struct put_item *it, struct str session_id)
+{
+	const struct place *p = &it->place;
+	struct sb data = sb_new(c->a);
+
+	sb_addf(&data, "{\"scope\":\"%.*s\",\"scopeId\":", STR_ARG(p->scope));
+	sb_add_json(&data, p->scope_id);
+	sb_adds(&data, ",\"key\":");
+	sb_add_json(&data, p->key);
+	if (it->value.p && it->value.n <= LIM_EVENT_VALUE) {
+		sb_adds(&data, ",\"value\":");
+		sb_add(&data, it->value);
+	}
+	sb_adds(&data, ",\"source\":\"client\",\"variableId\":");
+	sb_add_json(&data, it->id);
+	sb_addc(&data, '}');
+	return db_exec(c, STMT_variable_event, P_STR(session_id), P_C(it->value.p ? "variable.set" : "variable.deleted"), P_STR(sb_str(&data)), P_INT(c->now)) < 0 ? -1 : 0;
+}
+
+static int
+write_one(struct ctx *c, struct put_item *it, struct str session_id)
+{
+	const struct place *p = &it->place;
+	struct sb list = sb_new(c->a);
+	struct rows *rs;
+	int rc;
+
+	var_add(c, &list, &(struct var_write){ .scope = arena_printf(c->a, "%.*s", STR_ARG(p->scope)), .scope_no = p->no, .scope_id = p->scope_id, .key = p->key, .value = it->value, .source = "client" });
+	rs = var_send(c, &list, &(struct var_place){ .session_no = p->session_no, .branch_id = p->branch_id, .segment = p->segment_no, .floor_seq = p->floor_seq, .page_id = str_is(p->scope, "page") ? p->scope_id : STR_NULL });
+	rc = rows_next(rs);
+	if (rc < 0 || (rc == 0 && it->value.p))
+		return -1;
+	if (it->value.p) {
+		it->id = row_str(rs, 0);
+		it->revision = row_int(rs, 1);
+		it->created = row_bool(rs, 2);
+	}
+	return event_send(c, it, session_id);
+}
+
+static struct str
+session_of(const struct place *p)
+{
+	return str_is(p->scope, "chat") ? p->scope_id : p->session_id;
+}
+
 static int
 put_one(struct ctx *c, struct put_item *it)
 {
 	const struct place *p = &it->place;
-	struct id id = id_new(c->now), log = id_new(c->now);
-	bool global = str_is(p->scope, "global");
-	struct rows *rs;
 
-	if (place_find(c, &it->place) < 0 || room_check(c, p, it->value) < 0)
-		return -1;
-	rs = db_query(c, STMT_variable_put, P_C(id.s), P_STR(p->scope), P_INT(p->no), P_STR(p->scope_id), global ? P_NULL : P_INT(p->session_no),
-	    P_STR(p->branch_id), P_STR(p->key), P_STR(it->value), P_INT(c->now), P_C(log.s), p->in_story ? P_INT(p->segment_no) : P_NULL,
-	    p->in_story ? P_INT(p->floor_seq) : P_NULL, p->has_page ? P_INT(p->page_no) : P_NULL);
-	if (rows_next(rs) <= 0)
-		return -1;
-	it->id = row_str(rs, 0);
-	it->created = row_bool(rs, 1);
-	return 0;
+	return place_find(c, &it->place) < 0 || revision_check(c, it) < 0 || room_check(c, p, it->value) < 0 ? -1 : write_one(c, it, session_of(p));
 }
 
 static int
@@ -251,7 +337,7 @@ item_print(struct sb *out, const struct put_item *it, int64_t now)
 	sb_add_json(out, it->place.key);
 	sb_adds(out, ",\"value\":");
 	sb_add(out, it->value);
-	sb_addf(out, ",\"updated_at\":%lld", (long long)now);
+	sb_addf(out, ",\"updated_at\":%lld,\"revision\":%lld", (long long)now, (long long)it->revision);
 	if (it->place.branch_id.p) {
 		sb_adds(out, ",\"scope_ref\":{\"session_id\":");
 		sb_add_json(out, it->place.session_id);
@@ -265,7 +351,7 @@ item_print(struct sb *out, const struct put_item *it, int64_t now)
 static int
 variable_put(struct request *r)
 {
-	struct put_item it = { .value = json_raw(r->body, "value") };
+	struct put_item it = { .value = json_raw(r->body, "value"), .expected = json_get_int(r->in, "expected_revision", -1) };
 	struct put_work w = { &it, 1 };
 	struct sb out = sb_new(r->ctx->a);
 
@@ -287,6 +373,7 @@ variable_put_batch(struct request *r)
 	w.items = arena_array(r->ctx->a, struct put_item, w.n);
 	for (size_t i = 0; i < w.n; i++) {
 		place_read(r->ctx, json_at(items, i), arena_printf(r->ctx->a, "/items/%zu", i), &w.items[i].place);
+		w.items[i].expected = json_get_int(json_at(items, i), "expected_revision", -1);
 		if (json_raw_next(raw, &pos, &element))
 			w.items[i].value = json_raw(element, "value");
 	}
@@ -306,16 +393,19 @@ variable_put_batch(struct request *r)
 static int
 delete_work(struct request *r, void *arg)
 {
-	struct id log = id_new(r->ctx->now);
-	struct rows *rs = db_query(r->ctx, STMT_variable_floor_locked, P_STR(req_param(r, "id")));
+	struct ctx *c = r->ctx;
+	struct rows *rs = db_query(c, STMT_variable_take, P_STR(req_param(r, "id")));
+	struct put_item it = { .id = req_param(r, "id"), .expected = req_query_int(r, "expected_revision", -1) };
 	int rc = rows_next(rs);
+	bool branch;
 
 	(void)arg;
 	if (rc <= 0)
 		return rc < 0 ? -1 : rest_not_found(r, &res_variable);
-	if (row_bool(rs, 0))
-		return fail(r->ctx, ERR_CONFLICT, "content_target_locked", "variables of a committed floor are read-only");
-	return db_exec(r->ctx, STMT_variable_delete, P_STR(req_param(r, "id")), P_C(log.s), P_INT(r->ctx->now)) < 0 ? -1 : 0;
+	branch = str_is(row_str(rs, 0), "branch");
+	it.place = (struct place){ .path = "", .scope = row_str(rs, 0), .no = row_int(rs, 1), .scope_id = row_str(rs, 2), .key = row_str(rs, 3), .session_no = row_int(rs, 5),
+		.session_id = row_str(rs, 6), .branch_id = row_str(rs, 7), .segment_no = row_int(rs, branch ? 8 : 10), .floor_seq = (int32_t)row_int(rs, branch ? 9 : 11) };
+	return place_open(c, it.place.scope, row_str(rs, 12)) < 0 || revision_check(c, &it) < 0 ? -1 : write_one(c, &it, it.place.session_id);
 }
 
 static int
@@ -332,7 +422,7 @@ static const char *const cascade[] = { "page", "floor", "branch", "chat", "globa
 
 struct layer_row {
 	struct str id, key, value, scope_id;
-	int64_t updated_at;
+	int64_t updated_at, revision;
 };
 
 struct resolved {
@@ -471,7 +561,7 @@ layers_print(struct sb *out, const struct request *r, const struct resolved *v)
 			sb_add_json(out, row->key);
 			sb_adds(out, ",\"value\":");
 			sb_add(out, row->value);
-			sb_addf(out, ",\"updated_at\":%lld", (long long)row->updated_at);
+			sb_addf(out, ",\"updated_at\":%lld,\"revision\":%lld", (long long)row->updated_at, (long long)row->revision);
 			ref_print(out, r, "scope_ref", cascade[i]);
 			sb_addc(out, '}');
 		}
@@ -553,6 +643,10 @@ static const struct field resolve_answer[] = {
 	{ "layers", FT_OBJECT, FF_OPTIONAL, .fields = layers },
 	FIELD_END
 };
+static const struct field delete_query[] = {
+	{ "expected_revision", FT_INT, .bounded = true, .max = INT32_MAX, .doc = "409 with the current one if the value has changed since" },
+	FIELD_END
+};
 static const int errors_read[] = { 404, 0 };
 static const int errors_write[] = { 404, 409, 0 };
 
@@ -567,7 +661,7 @@ const struct route api_variables_routes[] = {
 	  .tag = "variables", .summary = "What a view sees: the nearest value of each key, and the layers" },
 	{ METHOD_GET, "/variables/{id}", rest_get, AUTH_ACCOUNT, .answer = variable_fields, .errors = errors_read, .arg = &res_variable, .tag = "variables",
 	  .summary = "Read a variable" },
-	{ METHOD_DELETE, "/variables/{id}", variable_delete, AUTH_ACCOUNT, .answer_kind = ANSWER_DELETED, .errors = errors_write, .tag = "variables",
+	{ METHOD_DELETE, "/variables/{id}", variable_delete, AUTH_ACCOUNT, .query = delete_query, .answer_kind = ANSWER_DELETED, .errors = errors_write, .tag = "variables",
 	  .summary = "Delete a variable" },
 	{ .path = NULL }
 };

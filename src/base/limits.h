@@ -25,6 +25,7 @@
 #define LIM_VARIABLES 1000              /* per branch */
 #define LIM_VARIABLE_KEY 1024           /* name of a variable */
 #define LIM_VARIABLE_BYTES (1u << 20)   /* per branch, all values */
+#define LIM_EVENT_VALUE 4096            /* of a variable that an event carries; a longer one is read by its id */
 #define LIM_JWT 8192
 #define LIM_UPSTREAM_ERROR 4096         /* of a provider's error text that is kept */
 #define LIM_UPSTREAM_BODY (32u << 20)   /* a provider's whole answer */

@@ -237,46 +237,6 @@ row_array(struct arena *a, int64_t row)
 	return row ? str_c(arena_printf(a, "{%lld}", (long long)row)) : STR("{}");
 }
 
-/* Staged macro writes: local ones to the branch, global ones to the account (decisions 8), in the order of evaluation. */
-void
-macro_writes_send(struct ctx *c, const struct macro_result *m, const struct write_place *at)
-{
-	struct sb sb;
-
-	if (m == NULL || m->writes.n == 0)
-		return;
-	sb = sb_new(c->a);
-	for (size_t i = 0; i < m->writes.n; i++) {
-		const struct macro_write *w = &m->writes.v[i];
-		bool global = w->scope == MACRO_SCOPE_GLOBAL;
-		struct id id = id_new(c->now);
-
-		if (w->key.n == 0) /* lives as long as the assembly: a variable without a name is not stored */
-			continue;
-		sb_addf(&sb, "%s{\"n\":%zu,\"id\":\"%s\",\"scope\":\"%s\",\"scope_no\":%lld,\"scope_id\":", sb.n ? "," : "[", i, id.s,
-		    global ? "global" : "branch", (long long)(global ? 0 : at->branch_no));
-		sb_add_json(&sb, global ? STR("global") : str_c(arena_printf(c->a, "branch:%.*s:%.*s", STR_ARG(at->session_id), STR_ARG(at->branch_id))));
-		sb_adds(&sb, ",\"key\":");
-		sb_add_json(&sb, w->key);
-		sb_adds(&sb, ",\"value\":");
-		if (w->del)
-			sb_adds(&sb, "null");
-		else if (w->value.text.p) {
-			struct sb quoted = sb_new(c->a);
-
-			sb_add_json(&quoted, w->value.text); /* stored values are JSON texts: a text is a JSON string … */
-			sb_add_json(&sb, sb_str(&quoted));   /* … carried as a string of this array */
-		} else
-			sb_add_json(&sb, json_text(c->a, w->value.json));
-		sb_addc(&sb, '}');
-	}
-	if (sb.n == 0)
-		return;
-	sb_addc(&sb, ']');
-	db_query(c, STMT_turn_writes, P_STR(sb_str(&sb)), P_INT(at->session_no), P_INT(at->segment_no), P_INT(at->floor_seq), P_STR(at->page_id),
-	    P_INT(c->now), P_STR(at->branch_id));
-}
-
 /* Nothing is kept of a turn that the persister never saw; it sees none that has left its list. */
 static void
 text_drop(struct ctx *c, struct turn *t)

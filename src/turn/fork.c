@@ -2,9 +2,8 @@
 
 #include "base/id.h"
 #include "base/limits.h"
-#include "base/sb.h"
-#include "db/db.h"
 #include "macro/decide.h"
+#include "store/variable.h"
 
 static struct str
 int_array(struct arena *a, const struct branch *b, size_t n, bool ends, int32_t last)
@@ -65,27 +64,27 @@ static int
 variables_write(struct ctx *c, const struct fork *f, struct rows *vars)
 {
 	const struct branch *b = &f->branch;
-	const char *scope_id = arena_printf(c->a, "branch:%.*s:%.*s", STR_ARG(f->session_id), STR_ARG(b->id));
+	struct str scope_id = var_branch_scope_id(c->a, f->session_id, b->id);
 	struct sb list = sb_new(c->a);
+	struct rows *rs;
 	int rc;
 
-	while ((rc = rows_next(vars)) > 0) {
-		struct id id = id_new(c->now), log = id_new(c->now);
-
-		sb_addf(&list, "%s{\"id\":\"%s\",\"log\":\"%s\",\"key\":", list.n ? "," : "[", id.s, log.s);
-		sb_add_json(&list, row_str(vars, 0));
-		sb_adds(&list, ",\"value\":");
-		sb_add_json(&list, row_str(vars, 1));
-		sb_addc(&list, '}');
-	}
-	if (rc < 0 || list.n == 0)
-		return rc;
-	sb_addc(&list, ']');
-	return db_exec(c, STMT_branch_vars_copy, P_STR(sb_str(&list)), P_INT(b->no), P_C(scope_id),
-		   P_INT(f->session_no), P_STR(b->id), P_INT(branch_own_segment(b)), P_INT(b->head),
-		   P_INT(c->now)) < 0
-		   ? -1
-		   : 0;
+	while ((rc = rows_next(vars)) > 0)
+		var_add(c, &list,
+		    &(struct var_write){ .scope = "branch",
+			.scope_no = b->no,
+			.scope_id = scope_id,
+			.key = row_str(vars, 0),
+			.value = row_str(vars, 1),
+			.source = "fork" });
+	if (rc < 0)
+		return -1;
+	rs = var_send(c, &list,
+	    &(struct var_place){ .session_no = f->session_no,
+		.branch_id = b->id,
+		.segment = branch_own_segment(b),
+		.floor_seq = b->head });
+	return rs && rows_affected(rs) < 0 ? -1 : 0;
 }
 
 static int

@@ -24,7 +24,8 @@ libturn_a_SOURCES = \
 	src/turn/timing.c \
 	src/turn/turn.c \
 	src/turn/turn.h \
-	src/turn/turn_private.h
+	src/turn/turn_private.h \
+	src/turn/writes.c
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/turn_decisions.t tests/unit/turn_tag_filter.t tests/unit/turn_asset_cache.t

@@ -608,7 +608,8 @@ CREATE INDEX session_deleted ON tavern.session USING btree (deleted_at) WHERE (d
 CREATE INDEX session_list ON tavern.session USING btree (account_no, created_at DESC, no DESC) WHERE (deleted_at IS NULL);
 CREATE INDEX var_change_key ON tavern.var_change USING btree (account_no, segment_no, key, floor_seq DESC, no DESC) WHERE active;
 CREATE INDEX var_change_page ON tavern.var_change USING btree (account_no, page_no);
-CREATE INDEX var_change_session ON tavern.var_change USING btree (account_no, session_no);
+CREATE INDEX var_change_session ON tavern.var_change USING btree (account_no, session_no, no);
+CREATE INDEX var_change_wide ON tavern.var_change USING btree (account_no, scope, scope_no, key, no DESC) WHERE (scope = ANY (ARRAY['global'::text, 'chat'::text]));
 CREATE INDEX variable_session ON tavern.variable USING btree (account_no, session_no);
 ALTER TABLE ONLY tavern.active_preset
     ADD CONSTRAINT active_preset_account_no_fkey FOREIGN KEY (account_no) REFERENCES tavern.account(no) ON DELETE CASCADE;
