@@ -34,10 +34,11 @@ SELECT d.body,
  WHERE v.account_no = acct() AND v.no = $1;
 
 -- name: message_range
--- Messages that count, newest first, of one range of one segment.
-SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id, m.rolls
+-- Messages that count, newest first, of one range of one segment; of hidden ones only that they are there.
+SELECT m.no, m.floor_seq, m.role, m.name, CASE WHEN NOT m.is_hidden THEN m.content END, CASE WHEN NOT m.is_hidden THEN m.sent END,
+       m.token_count, m.id, m.rolls, m.is_hidden
   FROM message m
- WHERE m.account_no = acct() AND m.segment_no = $1 AND m.active AND m.floor_seq > $2 AND m.floor_seq <= $3 AND NOT m.is_hidden
+ WHERE m.account_no = acct() AND m.segment_no = $1 AND m.active AND m.floor_seq > $2 AND m.floor_seq <= $3
  ORDER BY m.floor_seq DESC, m.side DESC, m.page_no DESC, m.seq DESC;
 
 -- name: message_users_range

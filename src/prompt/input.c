@@ -104,7 +104,7 @@ input_names(struct build *b)
 		.forbid_card_system = main_row && main_row->forbid, .model = in->model, .run_kind = run_kind(in),
 		.prompt_mode = str_c(prompt_mode_name(in->mode)), .summary = in->summary, .max_context = b->context,
 		.max_response = b->reply, .messages = msgs, .n_messages = b->ntold,
-		.first_id = older > 0 ? older : 0, .first_included = -1 };
+		.first_id = (older > 0 ? older : 0) + in->hidden, .first_included = -1 };
 
 	for (size_t i = 0; i < b->ntold; i++)
 		msgs[i] = (struct macro_message){ .author = b->told[i].role == PROMPT_USER ? MACRO_BY_USER : MACRO_BY_CHAR, .text = b->told[i].text,

@@ -157,6 +157,7 @@ struct prompt_input {
 	size_t nhistory;
 	bool history_cut;
 	int64_t chat_length;
+	int64_t hidden;                       /* further messages among those of `history` that nobody is sent: they have numbers too */
 	int64_t users_before;                 /* messages of users that are not in `history`, not loaded or hidden: the note's interval counts them */
 
 	struct macro_vars vars;               /* stored values (page, floor, branch, chat, global) */

@@ -346,8 +346,13 @@ history_take(struct turn *t, struct history *h, struct rows *rs)
 	int rc;
 
 	while ((rc = rows_next(rs)) > 0) {
-		struct prompt_message *m = vec_add(t->c->a, &h->v);
+		struct prompt_message *m;
 
+		if (row_bool(rs, 9)) {
+			t->in.hidden++;
+			continue;
+		}
+		m = vec_add(t->c->a, &h->v);
 		*m = (struct prompt_message){ .no = row_int(rs, 0), .floor_seq = (int32_t)row_int(rs, 1), .role = role_of(row_str(rs, 2)),
 			.name = row_str(rs, 3), .text = row_str(rs, 4), .stored = row_str(rs, 5), .tokens = (int32_t)row_int(rs, 6), .id = row_str(rs, 7),
 			.rolls = row_null(rs, 8) ? NULL : rolls_read(t, json_column(t, rs, 8)) };

@@ -68,6 +68,16 @@ my $r = $s->patch("/sessions/$id", { settings => { colour => 'red' } });
 is $r->{status}, 200, 'an unknown member is ignored';
 like $r->{headers}{'x-tavern-ignored-fields'}, qr/colour/, 'and named';
 
+# ---- numbers of messages ----
+
+my $numbered = session();
+$s->post("/sessions/$numbered/respond", { message => "Turn $_." }) for 1 .. 3;
+is dry($numbered, 'I am {{lastMessageId}}.')->{messages}[-1]{content}, 'I am 6.', 'the newest message has the number that it has in SillyTavern';
+my $second = $s->get("/sessions/$numbered/timeline")->{json}{data}{floors}[1]{messages};
+$s->patch('/messages/batch/visibility', { ids => [ map { $_->{id} } @$second ], is_hidden => $yes });
+is dry($numbered, 'I am {{lastMessageId}}.')->{messages}[-1]{content}, 'I am 6.', 'hidden messages keep their numbers';
+unlike $json->encode(dry($numbered)->{messages}), qr/Turn 2/, 'though nobody is sent them';
+
 # ---- the author's note ----
 
 my $noted = session(settings => { authors_note => { text => 'Keep {{user}} dry.', depth => 0, role => 'user' } });

@@ -197,6 +197,7 @@ fixture_history(struct fixture *f, const struct json *list, bool greet)
 		greet = greet && !str_is(role, "user");
 		if (json_get_bool(m, "hidden", false)) {
 			f->in.users_before += str_is(role, "user");
+			f->in.hidden++;
 			continue;
 		}
 		to = vec_add(f->a, &f->history);
