@@ -36,6 +36,10 @@ INSERT INTO branch (session_no, id, segs, his, head_seq, forked_from, forked_at,
 SELECT $1, $2, $3::bigint[] || g.no, $4::int[] || $5::int, $5, $6, $5, $9, $7, $7 FROM g
 RETURNING no, segs, his;
 
+-- name: floor_busy
+-- Is another page of the floor being made? In a statement behind branch_fork, which waits for whoever makes it. $1 floor id
+SELECT 1 FROM floor f JOIN run r ON r.account_no = acct() AND r.floor_no = f.no AND r.state = 'running' WHERE f.account_no = acct() AND f.id = $1;
+
 -- name: branch_decisions
 SELECT b.decisions, b.head_seq FROM branch b WHERE b.account_no = acct() AND b.no = $1;
 

@@ -294,7 +294,7 @@ branch_delete(struct request *r)
 
 /* clang-format off */
 static const struct field fork_body[] = {
-	{ "branch_id", FT_STRING, .min = 1, .max = 100, .doc = "absent = a generated name" },
+	{ "branch_id", FT_STRING, .min = 1, .max = LIM_BRANCH_ID, .doc = "absent = a generated name" },
 	FIELD_END
 };
 static const struct field fork_answer[] = {

@@ -8,6 +8,7 @@
 #include "base/field.h"
 
 extern const struct field wire_turn_body[], wire_turn_answer[];
+extern const struct field wire_regenerate_body[], wire_regenerate_answer[], wire_retry_body[], wire_retry_answer[], wire_edit_body[], wire_edit_answer[];
 extern const struct field wire_dry_body[], wire_dry_answer[];
 extern const struct field wire_run_answer[], wire_result_answer[], wire_active_answer[];
 extern const struct field wire_staged_answer[], wire_promotions_answer[];

@@ -66,18 +66,44 @@ const struct field wire_dry_body[] = {
 	{ "visibility", FT_OBJECT, 0, .fields = wire_visibility },
 	FIELD_END
 };
+/* What every turn may say of how it is done. */
+#define TURN_HOW \
+	{ "config", FT_OBJECT, 0, .fields = wire_turn_config }, \
+	{ "debug_options", FT_OBJECT, 0, .fields = wire_debug_options }, \
+	{ "delivery", FT_OBJECT, 0, .fields = wire_delivery }, \
+	{ "generation_params", FT_OBJECT, 0, .fields = wire_generation_params }, \
+	WIRE_ON_DISCONNECT, \
+	{ "session_state_writes", FT_ARRAY, 0, .items = &wire_state_write }, \
+	{ "structure", FT_OBJECT, 0, .fields = turn_structure }
+/* And those that repeat one: what the tools of the first did may be done once more. */
+#define TURN_REPEAT \
+	{ "confirmed_execution_ids", FT_ARRAY, 0, .items = &wire_text_item }, \
+	{ "confirmed_session_state_mutation_ids", FT_ARRAY, 0, .items = &wire_text_item }
 const struct field wire_turn_body[] = {
-	{ "branch_id", FT_STRING, 0, .min = 1 },
-	{ "config", FT_OBJECT, 0, .fields = wire_turn_config },
-	{ "debug_options", FT_OBJECT, 0, .fields = wire_debug_options },
-	{ "delivery", FT_OBJECT, 0, .fields = wire_delivery },
-	{ "generation_params", FT_OBJECT, 0, .fields = wire_generation_params },
+	{ "branch_id", FT_STRING, 0, .min = 1, .doc = "one that does not exist is made, behind source_floor_id or the last floor of main" },
 	{ "message", FT_STRING, FF_REQUIRED, .min = 1 },
-	WIRE_ON_DISCONNECT,
 	{ "prompt_intent", FT_ENUM, 0, .choices = wire_intents, .doc = "continue: the last reply goes on as another page of its floor, and the message is not said" },
-	{ "session_state_writes", FT_ARRAY, 0, .items = &wire_state_write },
-	{ "source_floor_id", FT_STRING, 0, .min = 1 },
-	{ "structure", FT_OBJECT, 0, .fields = turn_structure },
+	{ "source_floor_id", FT_STRING, 0, .min = 1, .doc = "where a branch that does not exist yet begins" },
+	TURN_HOW,
+	FIELD_END
+};
+const struct field wire_regenerate_body[] = {
+	{ "branch_id", FT_STRING, 0, .min = 1, .doc = "absent = main" },
+	TURN_HOW,
+	TURN_REPEAT,
+	FIELD_END
+};
+const struct field wire_retry_body[] = {
+	{ "branch_id", FT_STRING, 0, .min = 1, .doc = "a branch that ends with the floor; one that does not exist is made at the floor" },
+	TURN_HOW,
+	TURN_REPEAT,
+	FIELD_END
+};
+const struct field wire_edit_body[] = {
+	{ "branch_id", FT_STRING, 0, .min = 1, .doc = "name of the new branch; absent = a generated one" },
+	{ "content", FT_STRING, FF_REQUIRED, .min = 1 },
+	TURN_HOW,
+	TURN_REPEAT,
 	FIELD_END
 };
 static const char *const turn_answer_memory_mode_values[] = { "sync", "async", NULL };
@@ -94,17 +120,36 @@ static const struct field turn_answer_total_usage[] = {
 	{ "total_tokens", FT_INT, 0, .bounded = true, .max = INT64_MAX },
 	FIELD_END
 };
+#define TURN_ANSWER \
+	{ "branch_id", FT_STRING, 0 }, \
+	{ "final_state", FT_STRING, 0 }, \
+	{ "floor_id", FT_STRING, 0 }, \
+	{ "floor_no", FT_INT, 0, .bounded = true, .max = INT64_MAX }, \
+	{ "generated_text", FT_STRING, 0 }, \
+	{ "memory", FT_OBJECT, FF_OPTIONAL, .fields = turn_answer_memory }, \
+	{ "prompt_snapshot", FT_OBJECT, FF_OPTIONAL, .fields = wire_snapshot }, \
+	{ "runtime_trace", FT_OBJECT, FF_OPTIONAL, .fields = wire_trace }, \
+	{ "summaries", FT_ARRAY, 0, .items = &wire_text_item }, \
+	{ "total_usage", FT_OBJECT, 0, .fields = turn_answer_total_usage }
 const struct field wire_turn_answer[] = {
-	{ "branch_id", FT_STRING, 0 },
-	{ "final_state", FT_STRING, 0 },
-	{ "floor_id", FT_STRING, 0 },
-	{ "floor_no", FT_INT, 0, .bounded = true, .max = INT64_MAX },
-	{ "generated_text", FT_STRING, 0 },
-	{ "memory", FT_OBJECT, FF_OPTIONAL, .fields = turn_answer_memory },
-	{ "prompt_snapshot", FT_OBJECT, FF_OPTIONAL, .fields = wire_snapshot },
-	{ "runtime_trace", FT_OBJECT, FF_OPTIONAL, .fields = wire_trace },
-	{ "summaries", FT_ARRAY, 0, .items = &wire_text_item },
-	{ "total_usage", FT_OBJECT, 0, .fields = turn_answer_total_usage },
+	TURN_ANSWER,
+	{ "previous_floor_id", FT_STRING, FF_OPTIONAL, .doc = "a reply went on whose floor other branches show: this one is a copy of that" },
+	FIELD_END
+};
+const struct field wire_regenerate_answer[] = {
+	TURN_ANSWER,
+	{ "previous_floor_id", FT_STRING, 0, .doc = "floor_id, unless other branches show that floor: then floor_id is a copy of it" },
+	FIELD_END
+};
+const struct field wire_retry_answer[] = {
+	TURN_ANSWER,
+	{ "previous_floor_id", FT_STRING, 0, .doc = "floor_id, unless other branches show that floor: then floor_id is a copy of it" },
+	FIELD_END
+};
+const struct field wire_edit_answer[] = {
+	TURN_ANSWER,
+	{ "source_floor_id", FT_STRING, 0 },
+	{ "source_message_id", FT_STRING, 0 },
 	FIELD_END
 };
 static const struct field run_error[] = {

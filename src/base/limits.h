@@ -21,6 +21,7 @@
 #define LIM_FIELD_ERRORS 50             /* listed in one answer */
 #define LIM_MESSAGE (1u << 20)          /* one message */
 #define LIM_REPLY (4u << 20)            /* text of one model reply */
+#define LIM_BRANCH_ID 100               /* bytes of a new branch's name */
 #define LIM_BRANCH_DIFF 10000           /* floors of one side that a comparison of branches lists */
 #define LIM_VARIABLES 1000              /* per branch */
 #define LIM_VARIABLE_KEY 1024           /* name of a variable */

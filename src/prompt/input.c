@@ -253,7 +253,7 @@ struct str
 input_expand(struct build *b, const struct told *t, struct str text)
 {
 	bool full = b->message_macros == MESSAGE_MACROS_FULL && t->role == PROMPT_USER && t == &b->told[b->ntold - 1] &&
-	    b->in->type == PROMPT_NORMAL;
+	    (b->in->type == PROMPT_NORMAL || b->in->again);
 	const struct macro_template *tpl;
 	struct macro_rolls *rolls;
 	struct str out;
@@ -294,7 +294,7 @@ speaker_name(const struct build *b, const struct prompt_message *m)
 static bool
 is_new(const struct build *b, const struct told *t)
 {
-	return b->in->type == PROMPT_NORMAL && t == &b->told[b->ntold - 1] && t->role == PROMPT_USER;
+	return b->in->type == PROMPT_NORMAL && !b->in->again && t == &b->told[b->ntold - 1] && t->role == PROMPT_USER;
 }
 
 /* What the new message becomes when it is stored. */

@@ -156,6 +156,7 @@ struct prompt_input {
 	const struct prompt_message *history;
 	size_t nhistory;
 	bool history_cut;
+	bool again;                           /* its end was said and stored before: another reply to it is made */
 	int64_t chat_length;
 	int64_t hidden;                       /* further messages among those of `history` that nobody is sent: they have numbers too */
 	int64_t users_before;                 /* messages of users that are not in `history`, not loaded or hidden: the note's interval counts them */

@@ -105,7 +105,7 @@ seed_new(void)
 bool
 turn_asks_to_go_on(const struct turn *t)
 {
-	return str_is(json_get_str(t->q.body, "prompt_intent"), prompt_type_name(PROMPT_CONTINUE));
+	return t->q.type == TURN_RESPOND && str_is(json_get_str(t->q.body, "prompt_intent"), prompt_type_name(PROMPT_CONTINUE));
 }
 
 bool
@@ -170,6 +170,18 @@ budget_settle(struct turn *t)
 	in->max_reply = b.reply;
 }
 
+/* What kind of generation it is: a retry is a normal one (decisions 34), and so is a message that is said anew. */
+static void
+type_settle(struct turn *t)
+{
+	t->in.type = t->q.type == TURN_REGENERATE ? PROMPT_REGENERATE : PROMPT_NORMAL;
+	if (t->q.type == TURN_RESPOND)
+		prompt_type_parse(json_get_str(t->q.body, "prompt_intent"), &t->in.type);
+	if (t->q.type == TURN_RETRY)
+		t->in.run_kind = "retry";
+	t->in.again = t->target.again && !t->goes_on;
+}
+
 void
 turn_input_settle(struct turn *t)
 {
@@ -177,8 +189,7 @@ turn_input_settle(struct turn *t)
 	const struct json *body = t->q.body;
 
 	in->mode = t->s.mode;
-	in->type = PROMPT_NORMAL;
-	prompt_type_parse(json_get_str(body, "prompt_intent"), &in->type);
+	type_settle(t);
 	in->user_name = t->s.user_name;
 	turn_lore_settle(t);
 	in->regex_memo = t->p->regex_memo;

@@ -24,8 +24,8 @@ written(struct turn *t, const char *code, const char *message)
 }
 
 /* Frozen configuration of the run: what is asked of whom, never secrets. */
-static struct str
-config_print(struct turn *t)
+struct str
+turn_config_print(struct turn *t)
 {
 	struct sb sb = sb_new(t->c->a);
 
@@ -100,52 +100,32 @@ open_send(struct ctx *c, void *arg)
 	struct branch_range *before;
 	size_t n;
 
+	if (turn_place(c, t) < 0)
+		return -1;
+	if (t->target.again) {
+		again_open_send(c, t);
+		return 0;
+	}
 	before = branch_window(c->a, &t->s.branch, t->s.branch.head, t->s.branch.head, &n);
-	t->written = db_query(c, STMT_turn_open, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq),
+	t->written = db_query(c, STMT_turn_open, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(t->segment), P_INT(t->floor_seq),
 	    P_C(t->floor_id.s), P_STR(t->s.branch.id), n ? P_INT(before[0].segment) : P_NULL, P_C(t->input_page.s), P_C(t->message_id.s),
 	    P_STR(t->q.message), P_INT(tokens), P_C(t->run_id.s), P_C(turn_run_type(t)), P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker),
-	    P_C(t->continues ? "continue" : "abort"), P_STR(config_print(t)), P_INT(c->now), P_STR(text), P_STR(rolls_print(c, sent ? sent->rolls : NULL)));
-	return 0;
-}
-
-static int
-go_on_send(struct ctx *c, void *arg)
-{
-	struct turn *t = arg;
-
-	t->written = db_query(c, STMT_turn_go_on, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq),
-	    P_C(t->run_id.s), P_C(turn_run_type(t)), P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker), P_C(t->continues ? "continue" : "abort"),
-	    P_STR(config_print(t)), P_INT(c->now));
-	return 0;
-}
-
-/* No floor and no message: the run alone. */
-static int
-go_on_open(struct turn *t)
-{
-	struct str id;
-
-	if (db_tx(t->c, DB_WRITE, go_on_send, t) < 0 ||
-	    written(t, "content_target_locked", "the head of the branch is shared with another branch, or was changed; say something instead, or fork") < 0)
-		return -1;
-	t->run_no = row_int(t->written, 0);
-	t->floor_no = row_int(t->written, 1);
-	id = row_str(t->written, 2);
-	memcpy(t->floor_id.s, id.p, id.n < ID_LEN ? id.n : ID_LEN);
+	    P_C(t->continues ? "continue" : "abort"), P_STR(turn_config_print(t)), P_INT(c->now), P_STR(text), P_STR(rolls_print(c, sent ? sent->rolls : NULL)));
 	return 0;
 }
 
 int
 turn_record_open(struct turn *t)
 {
-	if (t->goes_on)
-		return go_on_open(t);
-	if (db_tx(t->c, DB_WRITE, open_send, t) < 0 ||
-	    written(t, "generation_conflict", "the branch was changed by another request; read its head and try again") < 0)
+	if (db_tx(t->c, DB_WRITE, open_send, t) < 0)
+		return -1;
+	if (t->target.again ? written(t, "generation_target_stale", "the floor was changed by another request, or another branch shows it by now; read the branch's head and try again") < 0 :
+			      written(t, "generation_conflict", "the branch was changed by another request; read its head and try again") < 0)
 		return -1;
 	t->run_no = row_int(t->written, 0);
 	t->floor_no = row_int(t->written, 1);
-	return 0;
+	t->page_seq = 1;
+	return t->target.again ? again_opened(t) : 0;
 }
 
 static struct str
@@ -264,20 +244,23 @@ commit_send(struct ctx *c, void *arg)
 
 	turn_snapshot_print(&snapshot, t);
 	turn_explain_print(&why, t);
-	t->written = db_query(c, t->goes_on ? STMT_turn_go_on_commit : STMT_turn_commit, P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->run_no), P_INT(t->floor_no),
-	    P_C(t->output_page.s), P_INT(branch_own_segment(&t->s.branch)), P_C(t->output_message.s), P_STR(t->said.visible), P_STR(t->stored_reply),
+	if (t->target.again)
+		again_switch_send(c, t);
+	t->written = db_query(c, STMT_turn_commit, P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->run_no), P_INT(t->floor_no),
+	    P_C(t->output_page.s), P_INT(t->segment), P_C(t->output_message.s), P_STR(t->said.visible), P_STR(t->stored_reply),
 	    P_INT((int64_t)token_count(t->tokens.encoding, reply)), t->result.reasoning.n ? P_STR(t->result.reasoning) : P_NULL,
 	    P_STR(summaries_print(t)), P_STR(usage_print(t)), P_C(t->result.finish_reason), P_C(t->result.model ? t->result.model : t->llm.model),
-	    P_INT(u->prompt), P_INT(u->completion), P_INT(c->now), P_INT(t->phase_seq), P_STR(t->q.session_id), P_INT(1),
+	    P_INT(u->prompt), P_INT(u->completion), P_INT(c->now), P_INT(t->phase_seq), P_STR(t->q.session_id), P_INT(t->page_seq),
 	    /* the record: which versions, what chance and clock, what was found */
 	    t->s.preset.row ? P_INT(t->s.preset.row) : P_NULL, P_STR(row_array(c->a, t->s.worldbook.row)), P_STR(row_array(c->a, t->s.regex.row)),
 	    t->s.character_doc ? P_INT(t->s.character_doc) : P_NULL, t->s.user_doc ? P_INT(t->s.user_doc) : P_NULL, P_INT((int64_t)t->in.seed),
 	    P_INT(t->in.now), P_C(prompt_mode_name(t->s.mode)), P_STR(json_text(c->a, t->policy.said)), P_STR(activated_print(t)), P_STR(t->digest),
 	    P_INT(t->prompt->tokens), P_STR(sb_str(&snapshot)), P_STR(sb_str(&why)));
+	again_carry_send(c, t);
 	stored_send(c, t);
 	macro_writes_send(c, t->prompt->macros,
 	    &(struct write_place){ .session_no = t->s.no, .session_id = t->q.session_id, .branch_no = t->s.branch_no, .branch_id = t->s.branch.id,
-		.segment_no = branch_own_segment(&t->s.branch), .floor_seq = t->floor_seq, .page_id = str_c(t->output_page.s) });
+		.segment_no = t->segment, .floor_seq = t->floor_seq, .page_id = str_c(t->output_page.s) });
 	decisions_send(c, t);
 	text_drop(c, t);
 	return 0;
@@ -310,7 +293,7 @@ fail_send(struct ctx *c, void *arg)
 
 	db_query(c, STMT_turn_fail, P_INT(t->run_no), P_INT(t->floor_no), P_C(t->why.kind == ERR_CANCELLED ? "cancelled" : "failed"),
 	    P_STR(error_print(c, &t->why)), P_INT(tm_now()), P_INT(t->phase_seq), P_C(t->output_page.s), P_STR(t->said.visible.p ? t->said.visible : STR("")),
-	    P_C(t->output_message.s), P_INT(branch_own_segment(&t->s.branch)), P_INT(t->floor_seq), P_STR(t->q.session_id));
+	    P_C(t->output_message.s), P_INT(t->segment), P_INT(t->floor_seq), P_STR(t->q.session_id));
 	text_drop(c, t);
 	return 0;
 }

@@ -149,9 +149,16 @@ fork_at(struct ctx *c, struct fork *f)
 	    P_STR(branch_segs_text(c->a, &from, n)), P_STR(branch_his_text(c->a, &from, n, last)),
 	    P_INT(last), P_STR(f->from_branch), P_INT(c->now), n ? P_INT(from.segs[n - 1]) : P_NULL,
 	    P_STR(decisions));
+	taken = f->before ? NULL : db_query(c, STMT_floor_busy, P_STR(f->floor_id));
 	f->branch = (struct branch){ .id = f->branch_id, .head = last };
 	rc = branch_take(c, &f->branch, rs, 0, 1, 2);
-	return rc <= 0 ? -1 : variables_write(c, f, vars);
+	if (rc <= 0)
+		return -1;
+	if (taken && (rc = rows_next(taken)) != 0) /* its next page must not change what this branch shows */
+		return rc < 0 ? -1
+			      : fail(c, ERR_CONFLICT, "generation_conflict",
+				    "the floor is being generated again; wait for it or cancel it");
+	return variables_write(c, f, vars);
 }
 
 int

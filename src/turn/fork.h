@@ -25,7 +25,7 @@ struct fork {
 /*
  * Makes the branch. Inside db_tx DB_WRITE; holds the session against other forks, deletes and resets until
  * the end. -1: ERR_NOT_FOUND `not_found` (no such floor, or no branch shows it), ERR_CONFLICT
- * `floor_not_committed` or `branch_exists`.
+ * `floor_not_committed`, `branch_exists`, or `generation_conflict`: another page of the floor is being made.
  */
 int fork_at(struct ctx *c, struct fork *f);
 

@@ -69,7 +69,8 @@ session_read(struct turn *t, struct rows *rs)
 	s->decisions = macro_decisions_new(t->c->a, json_column(t, rs, 30));
 	s->branch.id = t->q.branch_id;
 	if (row_null(rs, 22))
-		return t->q.anywhere ? 0 :
+		return t->q.anywhere || (t->q.type != TURN_REGENERATE && !t->dry) ?
+			   0 :
 				       fail(t->c, ERR_NOT_FOUND, "branch_not_found", "branch \"%.*s\" does not exist in this session",
 					   STR_ARG(t->q.branch_id));
 	s->branch_no = row_int(rs, 22);
@@ -475,6 +476,8 @@ history_settle(struct turn *t, struct history *h)
 	size_t n = h->v.n, extra = t->q.message.p && !on ? 1 : 0;
 	struct prompt_message *v = arena_array(t->c->a, struct prompt_message, n + extra);
 
+	t->target.again |= on;
+
 	for (size_t i = 0; i < n; i++)
 		v[i] = h->v.v[n - 1 - i];
 	if (extra)
@@ -488,8 +491,9 @@ history_settle(struct turn *t, struct history *h)
 /* ---- variables ---- */
 
 
+/* What the branch's variables were at a floor of the past (as_of), or without the floor that is made again (undone: also keys that were not there). */
 static int
-variables_take(struct turn *t, struct rows *rs, struct rows *as_of)
+variables_take(struct turn *t, struct rows *rs, struct rows *as_of, struct rows *undone)
 {
 	struct macro_layers *l = &t->layers;
 	struct json *branch = json_object(t->c->a), *chat = json_object(t->c->a), *global = json_object(t->c->a);
@@ -502,9 +506,19 @@ variables_take(struct turn *t, struct rows *rs, struct rows *as_of)
 
 		json_set_s(layer, row_str(rs, 1), json_read(t->c->a, row_str(rs, 2), LIM_JSON_DEPTH, &err));
 	}
-	while (as_of && rc == 0 && (rc = rows_next(as_of)) > 0) {
+	if (rc < 0)
+		return -1;
+	for (rc = 0; as_of && (rc = rows_next(as_of)) > 0;)
 		json_set_s(branch, row_str(as_of, 0), json_read(t->c->a, row_str(as_of, 1), LIM_JSON_DEPTH, &err));
-		rc = 0;
+	if (rc < 0)
+		return -1;
+	for (; undone && (rc = rows_next(undone)) > 0;) {
+		const char *key = arena_strdup(t->c->a, row_str(undone, 0));
+
+		if (row_null(undone, 1))
+			json_del(branch, key);
+		else
+			json_set_s(branch, row_str(undone, 0), json_read(t->c->a, row_str(undone, 1), LIM_JSON_DEPTH, &err));
 	}
 	l->branch = branch;
 	l->chat = chat;
@@ -577,12 +591,12 @@ turn_gather(struct ctx *c, void *arg)
 {
 	struct turn *t = arg;
 	struct turn_session *s = &t->s;
-	struct rows *preset, *worldbook, *regex, *vars, *as_of = NULL, **hist;
+	struct rows *preset, *worldbook, *regex, *vars, *as_of = NULL, *undone = NULL, *said = NULL, **hist;
 	struct history h = { 0 };
 	int32_t from;
 	size_t n;
 
-	if (session_read(t, db_query(c, STMT_turn_session, P_STR(t->q.session_id), P_STR(t->q.branch_id), P_BOOL(t->p->conf.account_streams_max > 0))) < 0 ||
+	if (turn_find(t) < 0 || session_read(t, db_query(c, STMT_turn_session, P_STR(t->q.session_id), P_STR(t->q.branch_id), P_BOOL(t->p->conf.account_streams_max > 0))) < 0 ||
 	    turn_scope(t) < 0)
 		return -1;
 	t->policy = policy_resolve(c->a, &(struct policy_layers){ { s->policy, s->branch_policy, t->q.body } });
@@ -590,13 +604,18 @@ turn_gather(struct ctx *c, void *arg)
 	preset = asset_ask(t, "preset", s->preset.id, s->preset_pin);
 	worldbook = asset_ask(t, "worldbook", s->worldbook.id, s->worldbook_pin);
 	regex = asset_ask(t, "regex_profile", s->regex.id, s->regex_pin);
-	vars = db_query(c, STMT_turn_variables, P_INT(s->no), P_INT(s->as_of_branch ? 0 : s->branch_no));
-	if (s->as_of_branch)
-		as_of = db_query(c, STMT_branch_vars_as_of, P_INT(s->as_of_segment), P_INT(s->branch.head));
+	vars = db_query(c, STMT_turn_variables, P_INT(s->no), P_INT(s->as_of_segment ? 0 : s->branch_no));
+	if (s->as_of_segment)
+		as_of = db_query(c, STMT_branch_vars_as_of, P_INT(s->as_of_segment), P_INT(s->as_of));
+	if (t->target.again) {
+		undone = db_query(c, STMT_floor_vars_before, P_INT(t->target.floor_no), P_INT(t->target.segment), P_INT(t->target.seq),
+		    P_INT(t->segment), P_INT(s->branch_no));
+		said = db_query(c, STMT_floor_said, P_INT(t->target.floor_no));
+	}
 	from = s->branch.head + 1 > FIRST_WINDOW ? s->branch.head + 1 - FIRST_WINDOW : 0;
 	hist = history_ask(t, from, s->branch.head, &n);
 	if (asset_take(preset, &s->preset) < 0 || asset_take(worldbook, &s->worldbook) < 0 || asset_take(regex, &s->regex) < 0 ||
-	    variables_take(t, vars, as_of) < 0)
+	    variables_take(t, vars, as_of, undone) < 0 || (said && history_take(t, &h, said) < 0))
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		if (history_take(t, &h, hist[i]) < 0)

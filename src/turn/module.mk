@@ -1,5 +1,6 @@
 noinst_LIBRARIES += libturn.a
 libturn_a_SOURCES = \
+	src/turn/again.c \
 	src/turn/assemble.c \
 	src/turn/asset_cache.c \
 	src/turn/asset_cache.h \

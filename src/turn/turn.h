@@ -62,7 +62,9 @@ struct turn_request {
 	struct str branch_id;         /* absent = main */
 	struct str message;
 	const struct json *body;      /* validated: generation_params, structure, delivery, debug_options, prompt_intent … */
-	struct str source_floor_id;   /* of a look at the story as it was there; absent = the branch's head */
+	struct str floor_id;          /* TURN_RETRY: which floor; session_id is found by it */
+	struct str message_id;        /* TURN_EDIT: which message is said anew, as `message`; session_id is found by it */
+	struct str source_floor_id;   /* of a look at the story as it was there, or of a new branch; absent = the branch's head */
 	bool anywhere;                /* a look: a branch that does not exist yet is no error (source floor, else main) */
 	bool stream;                  /* events are read while it runs */
 	enum turn_policy on_disconnect; /* auto: what the session says, else the configuration */
@@ -71,8 +73,9 @@ struct turn_request {
 struct turn;
 
 /*
- * Transaction 1. NULL with the error recorded: ERR_NOT_FOUND session or branch, ERR_CONFLICT
- * session_archived | generation_conflict, ERR_RATE account_streams_exceeded, ERR_INVALID. Lives in c->a.
+ * Transaction 1. NULL with the error recorded: ERR_NOT_FOUND session, branch, floor_not_found, message_not_found,
+ * no_floor_to_regenerate, no_floor_to_continue; ERR_CONFLICT session_archived, generation_conflict, generation_target_stale,
+ * content_target_locked, floor_not_committed, branch_exists; ERR_RATE account_streams_exceeded; ERR_INVALID. Lives in c->a.
  */
 struct turn *turn_open(struct turns *p, struct ctx *c, const struct turn_request *q);
 struct stream *turn_stream(struct turn *t);

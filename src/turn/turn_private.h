@@ -43,9 +43,11 @@ struct turn_session {
 	struct branch branch;
 	struct str status, provider, model, character_id, character_version_id, user_name;
 	const struct json *model_params, *settings, *policy, *branch_policy, *account_settings, *metadata, *preset_choices;
-	bool branch_exists;           /* of a look: the branch that was asked for */
+	bool branch_exists;           /* the branch that was asked for */
+	struct rows *source;          /* the floor that the request names, or the head; NULL = none was looked for (scope.c) */
 	const char *history_mode;     /* of the wire: whose story is read; NULL = the branch's own */
-	int64_t as_of_branch, as_of_segment; /* variables as they were at the branch's head here; 0 = as they are now */
+	int64_t as_of_segment;        /* variables are read from the log of this segment, as they were at … */
+	int32_t as_of;                /* … this floor; segment 0 = as they are now */
 	enum prompt_mode mode;
 	bool deep_binding, busy;
 	int64_t running;              /* of the account */
@@ -54,6 +56,16 @@ struct turn_session {
 	bool has_decisions;           /* the branch has a state of them */
 	struct str preset_pin, worldbook_pin, regex_pin;
 	struct bound_asset preset, worldbook, regex;
+};
+
+/* Where a turn is written, if not as the next floor of its branch (scope.c). */
+struct turn_target {
+	bool again;                   /* another output page of a floor that is there */
+	bool copies;                  /* which other branches show: it is copied first */
+	bool forks, before;           /* a branch is made first, that ends at the floor, or below it */
+	int64_t floor_no, segment;    /* the floor; 0 = none */
+	int32_t seq;
+	struct str floor_id, state;
 };
 
 enum turn_phase {
@@ -77,7 +89,8 @@ struct turn {
 	struct turns *p;
 	struct ctx *c;
 	struct turn_request q;
-	struct turn_session s;
+	struct turn_session s;        /* its branch is the story that is read: without the floor that is made again */
+	struct turn_target target;
 	bool dry;
 	bool branch_given;            /* the request names one */
 	bool goes_on;                 /* intent continue: the reply of the head floor goes on, as another page of it */
@@ -101,6 +114,8 @@ struct turn {
 	/* recorded by transaction 1 */
 	int32_t floor_seq;
 	int64_t floor_no, run_no;
+	int64_t segment;              /* the branch's own: where the floor is written */
+	int64_t page_seq, old_page;   /* number of the output page; the page that counts until it is there, 0 = none */
 	struct id floor_id, input_page, message_id, run_id, output_page, output_message;
 	int64_t started_at;
 	int64_t began_us, heard_us;   /* heard: the newest piece of text; loop thread */
@@ -132,8 +147,17 @@ struct turn {
 struct turn *turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry); /* turn.c */
 /* gather.c: everything an assembly reads, in at most four round trips. Inside db_tx DB_READ. */
 int turn_gather(struct ctx *c, void *turn);
-/* scope.c: whose story a look at an unmade branch or at a floor of the past reads. Inside db_tx DB_READ. */
+/* scope.c: whose story is read, and where the turn is written. turn_find before the session is read, by what names it. Inside db_tx DB_READ. */
+int turn_find(struct turn *t);
 int turn_scope(struct turn *t);
+/* again.c: the parts of a unit of work that make a branch or a floor again */
+int turn_place(struct ctx *c, struct turn *t);      /* in front of what opens a turn: the branch and the floor that it needs */
+void again_open_send(struct ctx *c, struct turn *t);
+int again_opened(struct turn *t);
+void again_switch_send(struct ctx *c, struct turn *t); /* in front of turn_commit */
+void again_carry_send(struct ctx *c, struct turn *t);  /* behind it */
+const char *turn_scope_id(struct ctx *c, const struct turn *t); /* of the branch's variables */
+struct str turn_config_print(struct turn *t);       /* commit.c: frozen configuration of the run */
 /* assemble.c */
 int turn_assemble(struct turn *t);
 /* Zone and awareness of time: the session's, else the account's (decisions 46). */

@@ -43,6 +43,7 @@ my %body = (
 	'PUT /presets/{id}' => { name => 'x', editor => { entries => [], order_contexts => [], top_level => {}, default_character_id => 100001 } },
 	'PUT /worldbooks/{id}' => { name => 'x', data => { entries => {} } }, 'PUT /regex-profiles/{id}' => { name => 'x', data => [] },
 	'POST /characters/{id}/versions' => { snapshot => { name => 'x' } }, 'PATCH /users/{id}' => { status => 'disabled' }, 'PATCH /sessions/{id}' => { title => 'x' },
+	'POST /messages/{id}/edit-and-regenerate' => { content => 'x' }, 'POST /messages/{id}/edit-and-regenerate/stream' => { content => 'x' },
 	'POST /sessions/{id}/respond' => { message => 'x' }, 'POST /sessions/{id}/respond/stream' => { message => 'x' },
 	'POST /sessions/{id}/respond/dry-run' => { message => 'x' }, 'PATCH /floors/{id}' => { parent_floor_id => 'x' }, 'PATCH /pages/{id}' => { page_no => 1 },
 	'PATCH /messages/{id}' => { is_hidden => JSON::PP::true }, 'POST /presets/{preset_id}/entries' => { identifier => 'n' },
@@ -88,7 +89,7 @@ for my $path (sort keys %{ $doc->{paths} }) {
 		}
 		next unless $path =~ /\{/ && defined $id && $path !~ m{^/sessions/batch|/batch/};
 		$r = $s->request($method, $url, $body, %{ $as{bob} });
-		if ($path =~ m{/respond/stream$}) { like $r->{raw}, qr/event: error.*not_found/s, "$op: the neighbour's stream says not found" }
+		if ($path =~ m{/(respond|regenerate|retry|edit-and-regenerate)/stream$}) { like $r->{raw}, qr/event: error.*_?not_found/s, "$op: the neighbour's stream says not found" }
 		else { is $r->{status}, 404, "$op: the neighbour gets 404" or diag $r->{raw} }
 	}
 }

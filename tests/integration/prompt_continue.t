@@ -83,16 +83,18 @@ is count($again), 1, 'and what it wrote';
 is $s->patch("/pages/$p[1]{id}/activate", {})->{status}, 200, 'and the new one';
 is count($again), 2, 'with both writes';
 
-# ---- a head that others see stays as it is ----
+# ---- a head that others see is copied first ----
 
 my $fork = $s->post("/floors/$floor->{id}/branch", { branch_id => 'fork' });
 is $fork->{status}, 201, 'a fork';
 for my $branch (qw(main fork)) {
 	$r = $s->post("/sessions/$again/respond", { message => 'x', prompt_intent => 'continue', branch_id => $branch });
-	is $r->{status}, 409, "$branch: a shared head does not go on";
-	is $r->{json}{error}{code}, 'content_target_locked', "$branch: with its code";
+	is $r->{status}, 200, "$branch: a shared head goes on" or diag $r->{raw};
+	isnt $r->{json}{data}{floor_id}, $floor->{id}, "$branch: as a floor of its own";
+	is $r->{json}{data}{previous_floor_id}, $floor->{id}, "$branch: and the answer says what it was";
+	is scalar(() = pages($r->{json}{data}{floor_id})), 3, "$branch: with the pages of the old one";
 }
-is scalar(() = pages($floor->{id})), 2, 'and has no other page';
+is scalar(() = pages($floor->{id})), 2, 'which has no other page';
 is one("SELECT count(*) FROM tavern.run WHERE state = 'running'"), 0, 'no run is left';
 
 done_testing;

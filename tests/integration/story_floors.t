@@ -133,7 +133,6 @@ is $r->{status}, 201, 'fork of a fork' or diag $r->{raw};
 respond($sid, 'deep three', branch_id => 'deep');
 like sent(), qr/zero one other two deep three$/, 'fork of a fork: its prompt';
 is_deeply vars($sid, 'deep'), { early => 'after floor 0', place => 'sea', late => 1, n => 4 }, 'fork of a fork: its variables';
-refused('an unknown branch', $s->post("/sessions/$sid/respond", { message => 'x', branch_id => 'nosuch' }), 404, 'branch_not_found');
 is $s->get("/sessions/$sid/timeline?branch_id=nosuch")->{status}, 404, 'timeline of an unknown branch: 404';
 
 # ---- deleting the end of a branch ----
