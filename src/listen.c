@@ -66,9 +66,9 @@ listen_inherited(int *first)
 
 /* See listen.h. */
 int
-listen_lock(struct arena *a, const char *dir, const char **why)
+listen_lock(struct arena *a, const char *dir, const char *program, const char **why)
 {
-	const char *path = arena_printf(a, "%s/tavernd.lock", dir);
+	const char *path = arena_printf(a, "%s/%s.lock", dir, program);
 	int fd;
 
 	if (mkdir(dir, 0750) < 0 && errno != EEXIST) {
@@ -81,7 +81,7 @@ listen_lock(struct arena *a, const char *dir, const char **why)
 		return -1;
 	}
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		*why = arena_printf(a, "another tavernd serves in \"%s\"", dir);
+		*why = arena_printf(a, "another %s serves in \"%s\"", program, dir);
 		close(fd);
 		return -1;
 	}

@@ -14,9 +14,9 @@
 int listen_open(struct arena *a, const char *path, const char **why);
 /* Number of sockets that the environment passes (LISTEN_PID is us), first descriptor in *first; 0 if none. */
 int listen_inherited(int *first);
-/* Takes the lock of a directory, held until the process ends, so that two masters do not share it; -1 with
+/* Takes the lock of a directory, held until the process ends, so that two of a program do not share it; -1 with
  * *why. */
-int listen_lock(struct arena *a, const char *dir, const char **why);
+int listen_lock(struct arena *a, const char *dir, const char *program, const char **why);
 
 /*
  * One line to the supervisor ($NOTIFY_SOCKET), such as "READY=1"; nothing without one. Not a library:

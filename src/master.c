@@ -137,7 +137,7 @@ first_slots(struct master *m)
 		m->slots[m->n_slots++] = (struct slot){ .m = m, .fd = first + i };
 	if (m->inherited)
 		return 0;
-	m->lock_fd = listen_lock(m->arena, m->settings.listen_dir, &why);
+	m->lock_fd = listen_lock(m->arena, m->settings.listen_dir, "tavernd", &why);
 	if (m->lock_fd < 0) {
 		log_error("master.listen", "%s", why);
 		return -1;

@@ -78,6 +78,8 @@ const struct conf_row settings_rows[] = {
 	{ "chat_inline_bytes", CONF_BYTES, AT(chat_inline_bytes), "8m", 1024, 1 << 26, NULL, "largest chat file that is imported within a request; larger ones are jobs" },
 	{ "chat_inline_floors", CONF_INT, AT(chat_inline_floors), "2000", 1, 1000000, NULL, "longest chat that is exported within a request; longer ones are jobs" },
 	{ "chat_file_keep", CONF_MS, AT(chat_file_keep), "24h", 1000, 2592000000, NULL, "how long the file of an export job can be fetched" },
+	{ "event_keep", CONF_MS, AT(event_keep), "24h", 60000, 2592000000, NULL, "how long events can be had again by their ids" },
+	{ "events_max", CONF_INT, AT(events_max), "20000", 1, 1000000, NULL, "listeners of tavern-eventd at once; above: 503" },
 	{ .key = NULL },
 };
 // clang-format on
@@ -116,4 +118,35 @@ settings_load(struct arena *a, struct settings *out, const char *path, char **en
 	if (why != NULL)
 		vec_push(a, &err->lines, why);
 	return err->lines.n > 0 ? -1 : 0;
+}
+
+struct db_conf
+settings_db(const struct settings *s, enum db_role role, int connections)
+{
+	return (struct db_conf){ .conninfo = role == DB_SYS ? s->database_sys : s->database,
+		.password = role == DB_SYS ? s->database_sys_password : s->database_password,
+		.connections = connections,
+		.checkout_ms = (int)s->db_checkout_timeout,
+		.statement_ms = (int)s->db_statement_timeout,
+		.lock_ms = (int)s->db_lock_timeout,
+		.prepare = s->db_prepare };
+}
+
+struct auth_conf
+settings_auth(const struct settings *s)
+{
+	return (struct auth_conf){ .kind = (enum auth_kind)s->auth_mode,
+		.multi = s->account_mode == ACCOUNT_MODE_MULTI,
+		.off_allow_remote = s->auth_off_allow_remote,
+		.api_keys = s->api_keys,
+		.admin_keys = s->admin_keys,
+		.pepper = s->api_key_pepper ? s->api_key_pepper : s->secrets_master_key,
+		.jwt_secret = s->jwt_secret,
+		.jwt_public_key_file = s->jwt_public_key_file,
+		.jwt_jwks_file = s->jwt_jwks_file,
+		.jwt_jwks_url = s->jwt_jwks_url,
+		.jwt_issuer = s->jwt_issuer,
+		.jwt_audience = s->jwt_audience,
+		.jwt_account_claim = s->jwt_account_claim,
+		.jwt_leeway = s->jwt_leeway };
 }

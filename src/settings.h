@@ -6,7 +6,9 @@
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
+#include "auth/auth.h"
 #include "base/conf.h"
+#include "db/db.h"
 
 enum auth_mode { AUTH_MODE_OFF, AUTH_MODE_API_KEY, AUTH_MODE_JWT };
 enum account_mode { ACCOUNT_MODE_SINGLE, ACCOUNT_MODE_MULTI };
@@ -62,6 +64,8 @@ struct settings {
 	int64_t job_workers;
 	int64_t job_keep_hours, event_keep_hours; /* 0 = for ever */
 	int64_t chat_inline_bytes, chat_inline_floors, chat_file_keep; /* ms */
+	int64_t event_keep;        /* ms that events can be had again by their ids */
+	int64_t events_max;        /* listeners of tavern-eventd */
 };
 
 extern const struct conf_row settings_rows[]; /* ends with .key NULL */
@@ -70,5 +74,9 @@ extern const struct conf_row settings_rows[]; /* ends with .key NULL */
 /* As conf_load, and the checks that concern several settings. */
 int settings_load(struct arena *a, struct settings *out, const char *path, char **env,
     const char *const *args, struct conf_error *err);
+
+/* What the settings say to others. */
+struct db_conf settings_db(const struct settings *s, enum db_role role, int connections);
+struct auth_conf settings_auth(const struct settings *s); /* without the means to fetch */
 
 #endif

@@ -32,3 +32,4 @@ GRANT INSERT, UPDATE ON tavern.message TO tavern_sys;
 GRANT DELETE ON tavern.event, tavern.idempotency, tavern.session, tavern.job, tavern.job_file TO tavern_sys;
 GRANT SELECT ON tavern.account TO tavern_sys;
 GRANT DELETE ON tavern.floor, tavern.variable, tavern.var_change TO tavern_sys;             -- what belonged to deleted sessions
+GRANT SELECT (account_no, hash, revoked_at, expires_at) ON tavern.api_key TO tavern_sys;

@@ -6,6 +6,7 @@
 #include "api/rest.h"
 #include "api/tables.h"
 #include "base/limits.h"
+#include "event/wake.h"
 #include "base/log.h"
 #include "token/token.h"
 #include "turn/turn.h"
@@ -19,14 +20,7 @@
 static struct db *
 pool(struct app *app, enum db_role role)
 {
-	const struct settings *s = app->set;
-	struct db_conf conf = { .conninfo = role == DB_SYS ? s->database_sys : s->database,
-		.password = role == DB_SYS ? s->database_sys_password : s->database_password,
-		.connections = role == DB_SYS ? 2 : (int)s->db_connections,
-		.checkout_ms = (int)s->db_checkout_timeout,
-		.statement_ms = (int)s->db_statement_timeout,
-		.lock_ms = (int)s->db_lock_timeout,
-		.prepare = s->db_prepare };
+	struct db_conf conf = settings_db(app->set, role, role == DB_SYS ? 2 : (int)app->set->db_connections);
 
 	return db_create(&conf, role);
 }
@@ -54,6 +48,7 @@ turn_runner(struct app *app)
 	struct turns_conf conf = { .loop = app->loop,
 		.db_sys = app->db_sys,
 		.llm = app->llm,
+		.waker = waker_create(app->arena, s->listen_dir),
 		.worker = app->worker,
 		.provider = s->llm_provider,
 		.base_url = s->llm_base_url,
@@ -82,26 +77,13 @@ fetch_keys(void *llm, struct ctx *c, const char *url, size_t max, struct str *ou
 static struct auth *
 auth_of_settings(struct app *app)
 {
-	const struct settings *s = app->set;
 	const char *why = NULL;
-	struct auth_conf conf = { .kind = (enum auth_kind)s->auth_mode,
-		.multi = s->account_mode == ACCOUNT_MODE_MULTI,
-		.off_allow_remote = s->auth_off_allow_remote,
-		.api_keys = s->api_keys,
-		.admin_keys = s->admin_keys,
-		.pepper = s->api_key_pepper ? s->api_key_pepper : s->secrets_master_key,
-		.jwt_secret = s->jwt_secret,
-		.jwt_public_key_file = s->jwt_public_key_file,
-		.jwt_jwks_file = s->jwt_jwks_file,
-		.jwt_jwks_url = s->jwt_jwks_url,
-		.jwt_issuer = s->jwt_issuer,
-		.jwt_audience = s->jwt_audience,
-		.jwt_account_claim = s->jwt_account_claim,
-		.jwt_leeway = s->jwt_leeway,
-		.fetch = fetch_keys,
-		.fetch_arg = app->llm };
-	struct auth *auth = auth_create(app->arena, &conf, &why);
+	struct auth_conf conf = settings_auth(app->set);
+	struct auth *auth;
 
+	conf.fetch = fetch_keys;
+	conf.fetch_arg = app->llm;
+	auth = auth_create(app->arena, &conf, &why);
 	if (auth == NULL)
 		log_error("auth.refused", "reason=\"%s\"", why);
 	return auth;

@@ -14,6 +14,17 @@ digest_sha256(struct str s)
 	return d;
 }
 
+struct digest_sha1
+digest_sha1(struct str s)
+{
+	struct digest_sha1 d;
+	unsigned n = DIGEST_SHA1_BYTES;
+
+	if (EVP_Digest(s.p ? s.p : "", s.n, d.b, &n, EVP_sha1(), NULL) != 1)
+		abort(); /* out of memory inside the library */
+	return d;
+}
+
 struct str
 hex_encode(struct arena *a, const void *p, size_t n)
 {

@@ -1,6 +1,6 @@
 noinst_LIBRARIES += libhttp.a
 libhttp_a_SOURCES = \
-	src/http/events.c src/http/exchange.h src/http/fcgi_in.c src/http/fcgi_in.h \
+	src/http/envelope.c src/http/envelope.h src/http/events.c src/http/exchange.h src/http/fcgi_in.c src/http/fcgi_in.h \
 	src/http/fcgi_out.c src/http/fcgi_out.h src/http/openapi.c src/http/reply.c src/http/request.c \
 	src/http/request.h src/http/route.h src/http/router.c src/http/router.h \
 	src/http/serve.c src/http/server.c src/http/server.h src/http/sse.c src/http/sse.h \

@@ -57,10 +57,6 @@ int reply_file(struct request *r, const char *content_type, const char *filename
 void reply_header(
     struct request *r, const char *name, const char *value); /* before reply_stream, else any time */
 
-/* The error envelope of the recorded error: {"error":{"code","message","details"?}}. */
-struct str error_envelope(struct arena *a, const struct err *e);
-int error_status(enum err_kind k); /* the one place that maps kinds to statuses */
-
 /*
  * Turns the answer into an event stream fed from `s` and detaches the connection from the
  * request: afterwards the thread never sees it again; headers and events go out on the loop.

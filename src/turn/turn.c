@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/metric.h"
 #include "base/rng.h"
+#include "event/wake.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -206,6 +207,7 @@ turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
 	stream_set_label(t->stream, run_label(c->a, str_c(t->floor_id.s), str_c(t->run_id.s)));
 	turns_add(p, t);
 	say_start(t);
+	wake_send(p->conf.waker, WAKE_RUN, c->who.account_no, t->run_no);
 	return t;
 }
 
@@ -437,6 +439,7 @@ turn_failed(struct turn *t)
 	err_clear(c);
 	if (turn_record_fail(t) < 0)
 		log_error("turn.fail_not_recorded", "run=%s code=%s", t->run_id.s, c->err.code); /* the sweeper will */
+	wake_send(t->p->conf.waker, WAKE_ROWS, c->who.account_no, t->run_no);
 	err_clear(c);
 	c->err = t->why;
 	sb = sb_new(c->a);
@@ -484,6 +487,7 @@ turn_run(struct turn *t, struct sb *answer)
 		return -1;
 	}
 	turn_mark(t, MARK_COMMITTED);
+	wake_send(t->p->conf.waker, WAKE_ROWS, t->c->who.account_no, t->run_no);
 	metric_add(METRIC_TURNS_COMPLETED, 1);
 	metric_add(METRIC_TOKENS_PROMPT, t->result.usage.prompt);
 	metric_add(METRIC_TOKENS_COMPLETION, t->result.usage.completion);

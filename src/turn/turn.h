@@ -19,6 +19,7 @@ struct turns_conf {
 	struct loop *loop;
 	struct db *db_sys;            /* persister and sweeper */
 	struct llm *llm;
+	const struct waker *waker;    /* tavern-eventd, if it listens; NULL = nobody */
 	const char *worker;           /* <host>/<generation>-<slot> */
 	/* The operator's model, where a session names none. */
 	const char *provider, *base_url, *api_key, *model;

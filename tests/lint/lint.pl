@@ -13,7 +13,7 @@ my %below = (
 	base => '', db => 'base', loop => 'base', stream => 'base loop', http => 'base loop stream', peer => 'base loop',
 	macro => 'base', regex => 'base', token => 'base', card => 'base', lore => 'base macro regex',
 	prompt => 'base macro regex lore token card', llm => 'base loop', auth => 'base db llm', store => 'base db',
-	event => 'base db', turn => 'base db loop stream macro regex lore token card prompt llm store event',
+	event => 'base db loop peer auth http', turn => 'base db loop stream macro regex lore token card prompt llm store event',
 );
 my $all = join ' ', sort keys %below;
 $below{job} = "$all memory";

@@ -1,0 +1,28 @@
+# The outbox and who is told of it. Workers use outbox and wake; the rest is tavern-eventd's.
+noinst_LIBRARIES += libevent.a
+libevent_a_SOURCES = \
+	src/event/head.c \
+	src/event/head.h \
+	src/event/outbox.c \
+	src/event/outbox.h \
+	src/event/tell.c \
+	src/event/tell.h \
+	src/event/wake.c \
+	src/event/wake.h \
+	src/event/ws.c \
+	src/event/ws.h
+EXTRA_DIST += src/event/README.md
+EVENT_LIBS = libevent.a libpeer.a libhttp.a libstream.a libloop.a libauth.a $(DB_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/event_wire.t
+tests_unit_event_wire_t_SOURCES = tests/unit/event_wire.c
+tests_unit_event_wire_t_LDADD = $(EVENT_LIBS) $(CMOCKA_LIBS)
+endif
+
+if FUZZERS
+noinst_PROGRAMS += tests/fuzz/event_wire
+tests_fuzz_event_wire_SOURCES = tests/fuzz/event_wire.c
+tests_fuzz_event_wire_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_event_wire_LDADD = $(EVENT_LIBS)
+endif
