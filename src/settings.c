@@ -78,7 +78,6 @@ const struct conf_row settings_rows[] = {
 	{ "chat_inline_bytes", CONF_BYTES, AT(chat_inline_bytes), "8m", 1024, 1 << 26, NULL, "largest chat file that is imported within a request; larger ones are jobs" },
 	{ "chat_inline_floors", CONF_INT, AT(chat_inline_floors), "2000", 1, 1000000, NULL, "longest chat that is exported within a request; longer ones are jobs" },
 	{ "chat_file_keep", CONF_MS, AT(chat_file_keep), "24h", 1000, 2592000000, NULL, "how long the file of an export job can be fetched" },
-	{ "event_keep", CONF_MS, AT(event_keep), "24h", 60000, 2592000000, NULL, "how long events can be had again by their ids" },
 	{ "events_max", CONF_INT, AT(events_max), "20000", 1, 1000000, NULL, "listeners of tavern-eventd at once; above: 503" },
 	{ .key = NULL },
 };

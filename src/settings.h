@@ -64,7 +64,6 @@ struct settings {
 	int64_t job_workers;
 	int64_t job_keep_hours, event_keep_hours; /* 0 = for ever */
 	int64_t chat_inline_bytes, chat_inline_floors, chat_file_keep; /* ms */
-	int64_t event_keep;        /* ms that events can be had again by their ids */
 	int64_t events_max;        /* listeners of tavern-eventd */
 };
 

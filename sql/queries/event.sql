@@ -1,4 +1,4 @@
--- The outbox: writing what is told as it is, reading it in order, sweeping it; and what its reader asks about those who listen.
+-- The outbox: writing what is told as it is, reading it in order; and what its reader asks about those who listen.
 
 -- name: event_add
 -- scope: insert
@@ -89,16 +89,3 @@ SELECT x.i
                                      AND (k.expires_at IS NULL OR k.expires_at > $5)))
    AND (x.session_id IS NULL OR EXISTS (SELECT FROM session s WHERE s.account_no = x.account_no AND s.id = x.session_id AND s.deleted_at IS NULL))
  ORDER BY x.i;
-
--- name: event_sweep
--- scope: system
--- Rows older than $1, at most $2 of them; the newest stays as the mark. Rows come nearly in the order of their age: only the oldest are looked at.
-WITH old AS (
-	SELECT account_no, xid, no, created_at, name FROM event WHERE xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid, no LIMIT $2
-), gone AS (
-	SELECT *, row_number() OVER (ORDER BY xid DESC, no DESC) AS k FROM old WHERE created_at < $1
-), mark AS (
-	UPDATE event v SET name = 'swept', data = '{}', session_id = NULL FROM gone g
-	 WHERE g.k = 1 AND g.name <> 'swept' AND v.account_no = g.account_no AND v.xid = g.xid AND v.no = g.no
-)
-DELETE FROM event v USING gone g WHERE g.k > 1 AND v.account_no = g.account_no AND v.xid = g.xid AND v.no = g.no;

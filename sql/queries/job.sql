@@ -108,8 +108,14 @@ DELETE FROM idempotency i USING old WHERE i.account_no = old.account_no AND i.ro
 
 -- name: sweep_events
 -- scope: system
--- In the order of their transactions, which is nearly that of their times: the oldest are looked at, and go if they are old enough. $1 made before
+-- In the order of their transactions, which is nearly that of their times: the oldest are looked at, and go if they are old enough. The newest
+-- of those stays as a mark named `swept`: a reader that was not yet so far has missed something. $1 made before
 WITH old AS (
-	SELECT x.account_no, x.no FROM (SELECT account_no, no, created_at FROM event ORDER BY xid, no LIMIT 2000) x WHERE x.created_at < $1
+	SELECT account_no, xid, no, created_at, name FROM event WHERE xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY xid, no LIMIT 2000
+), gone AS (
+	SELECT *, row_number() OVER (ORDER BY xid DESC, no DESC) AS k FROM old WHERE created_at < $1
+), mark AS (
+	UPDATE event e SET name = 'swept', data = '{}', session_id = NULL FROM gone g
+	 WHERE g.k = 1 AND g.name <> 'swept' AND e.account_no = g.account_no AND e.xid = g.xid AND e.no = g.no
 )
-DELETE FROM event e USING old WHERE e.account_no = old.account_no AND e.no = old.no;
+DELETE FROM event e USING gone g WHERE g.k > 1 AND e.account_no = g.account_no AND e.xid = g.xid AND e.no = g.no;

@@ -237,26 +237,3 @@ outbox_run(struct ctx *c, int32_t account_no, int64_t run_no, const struct outbo
 	*out = NULL;
 	return db_tx(c, DB_SYSTEM, run_unit, &(struct looking){ account_no, run_no, out });
 }
-
-struct sweeping {
-	int64_t before;
-	int limit;
-	int64_t n;
-};
-
-static int
-sweep_unit(struct ctx *c, void *arg)
-{
-	struct sweeping *s = arg;
-
-	s->n = db_exec(c, STMT_event_sweep, P_INT(s->before), P_INT(s->limit));
-	return s->n < 0 ? -1 : 0;
-}
-
-int64_t
-outbox_sweep(struct ctx *c, int64_t before, int limit)
-{
-	struct sweeping s = { before, limit, 0 };
-
-	return db_tx(c, DB_SYSTEM, sweep_unit, &s) < 0 ? -1 : s.n;
-}

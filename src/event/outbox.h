@@ -79,7 +79,4 @@ int outbox_read(struct ctx *c, const struct outbox_query *q, struct outbox_batch
 /* A run that goes on, looked up by its number; *out NULL if it is gone. */
 int outbox_run(struct ctx *c, int32_t account_no, int64_t run_no, const struct outbox_run **out);
 
-/* Sweeps rows older than `before` (ms), at most `limit`; how many, or -1. */
-int64_t outbox_sweep(struct ctx *c, int64_t before, int limit);
-
 #endif
