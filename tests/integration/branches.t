@@ -211,4 +211,5 @@ is @bad, 0, 'four at once fork, play and delete';
 is list($b, 'limit=200')->{json}{meta}{total}, 4 + 8, 'and each has what it made';
 sound('four at once');
 
+is_deeply [$s->invariants], [], 'invariants hold';
 done_testing;

@@ -135,4 +135,5 @@ is_deeply outgoing($session->{id}), $was, 'the session still sends the same';
 is $s->del("/presets/$id{preset}")->{status}, 204, 'the preset is deleted';
 is $s->post("/sessions/$session->{id}/respond", { message => 'Still there?' })->{status}, 200, 'a missing preset does not break a turn';
 
+is_deeply [$s->invariants], [], 'invariants hold';
 done_testing;

@@ -97,4 +97,5 @@ for my $branch (qw(main fork)) {
 is scalar(() = pages($floor->{id})), 2, 'which has no other page';
 is one("SELECT count(*) FROM tavern.run WHERE state = 'running'"), 0, 'no run is left';
 
+is_deeply [$s->invariants], [], 'invariants hold';
 done_testing;

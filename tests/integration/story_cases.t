@@ -143,4 +143,5 @@ for my $n (1 .. 5) {
 is $s->del("/worldbooks/$timed")->{status}, 204, 'B19: the book is deleted';
 is $record->(), $then, 'B19: the record of the floor is what it was';
 
+is_deeply [$s->invariants], [], 'invariants hold';
 done_testing;

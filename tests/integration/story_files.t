@@ -188,4 +188,5 @@ my $odd = imported('preset', { name => 'Odd', data => { prompts => [{ identifier
 	extensions => { regex_scripts => [{ scriptName => 'no', findRegex => '/[/', replaceString => '', placement => [1], promptOnly => $true }, undef, 'x'] } } })->{id};
 ok length respond(session(preset_id => $odd), 'fine')->{generated_text}, 'a preset full of faults sends its turn';
 
+is_deeply [$s->invariants], [], 'invariants hold';
 done_testing;

@@ -203,4 +203,5 @@ is $s->del("/floors/$one->{floor_id}")->{status}, 404, 'nothing can be deleted';
 is $s->patch("/floors/$one->{floor_id}", { parent_floor_id => $one->{floor_id} })->{status}, 404, 'nor changed';
 is $s->post("/floors/$one->{floor_id}/branch", {})->{status}, 404, 'nor forked';
 
+is_deeply [$s->invariants], [], 'invariants hold';
 done_testing;

@@ -117,4 +117,5 @@ is $s->patch('/messages/batch/visibility', { ids => [ $typed->{id} ], is_hidden 
 is $s->del("/messages/$m[2]{id}")->{status}, 404, 'or deleted';
 is $s->post('/messages', { page_id => $page, seq => 40, role => 'user', content => 'x' })->{status}, 404, 'or written';
 
+is_deeply [$s->invariants], [], 'invariants hold';
 done_testing;

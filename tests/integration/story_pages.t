@@ -110,4 +110,5 @@ is $s->del("/pages/$input->{id}")->{status}, 404, 'or deleted';
 is $s->post('/pages', { floor_id => $floor, page_kind => 'mixed', page_no => 7 })->{status}, 404, 'or made';
 is $s->get("/pages/$out->{id}/variables/staged")->{status}, 404, 'nor are their writes seen';
 
+is_deeply [$s->invariants], [], 'invariants hold';
 done_testing;

@@ -163,4 +163,5 @@ is $s->post("/sessions/$own->{id}/character/sync", {})->{status}, 404, 'deleted:
 is scalar(grep { $_->{id} eq $own->{id} } @{ $s->get('/sessions')->{json}{data} }), 0, 'deleted: not listed';
 is $s->post('/sessions/batch/delete', { ids => [ $own->{id} ] })->{json}{data}{results}[0]{action}, 'not_found', 'deleted: also for batches';
 
+is_deeply [$s->invariants], [], 'invariants hold';
 done_testing;

@@ -249,4 +249,5 @@ is $s->get("/variables/resolve?session_id=$m")->{status}, 404, 'nothing resolves
 is put(scope => 'chat', scope_id => $m, key => 'k', value => 1)->{status}, 404, 'nor can one be written';
 is put(scope => 'page', scope_id => $out->{id}, key => 'k', value => 1)->{status}, 404, 'nor on one of its pages';
 
+is_deeply [$s->invariants], [], 'invariants hold';
 done_testing;

@@ -264,6 +264,15 @@ sub sql {
 	return wantarray ? @rows : @rows ? $rows[0][0] : undef;
 }
 
+# The rows of tests/lib/invariants.sql, one text for each violation; none is good. Runs of a worker that was killed may still
+# wait for the sweeper: their leases may be over for GRACE milliseconds (10000).
+sub invariants {
+	my ($self, $grace) = @_;
+	my $text = _slurp("$top/tests/lib/invariants.sql") or croak 'tests/lib/invariants.sql is not there';
+
+	return map { join ': ', @$_[0, 2] } $self->sql($text, grace => $grace // 10_000);
+}
+
 # --- inside ---
 
 sub _database {
