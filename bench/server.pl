@@ -148,21 +148,32 @@ sub story {
 		UPDATE tavern.branch SET head_seq = :n - 1, his[1] = :n - 1 FROM b WHERE branch.account_no = b.account_no AND branch.no = b.no;
 		DROP TABLE b}, session => $session, n => $n, said => $said);
 }
-if (part('dryrun')) {
+# What a preset author and a world builder bring; with rows that write variables, or rows that read them.
+my %bound;
+sub bound {
+	my ($row) = @_;
+	return %{ $bound{$row} } if $bound{$row};
 	my @nodes = map { { identifier => "node-$_", name => "Node $_", role => 'system', system_prompt => JSON::PP::false, content =>
-		"Rule $_: {{char}} never answers for {{user}}; the tower is quiet at night. {{// kept}}{{setvar::rule$_\::1}}" } } 1 .. 99;
-	my $preset = $s->post('/import/preset', { name => 'Bench', data => { openai_max_context => 8192, openai_max_tokens => 512,
+		"Rule $_: {{char}} never answers for {{user}}; the tower is quiet at night. {{// kept}}" . $row =~ s/N/$_/r } } 1 .. 99;
+	my $preset = $s->post('/import/preset', { name => "Bench $row", data => { openai_max_context => 8192, openai_max_tokens => 512,
 		prompts => [@nodes, { identifier => 'chatHistory', name => 'Chat History', marker => JSON::PP::true }],
 		prompt_order => [{ character_id => 100001, order => [map { { identifier => $_->{identifier}, enabled => JSON::PP::true } } @nodes, { identifier => 'chatHistory' }] }] } });
 	die $preset->{raw} if $preset->{status} != 201;
-	my $book = $s->post('/import/worldbook', { name => 'Bench', data => { entries => { map { $_ => { uid => $_, key => ["beacon$_", "harbour$_"],
+	my $book = $s->post('/import/worldbook', { name => "Bench $row", data => { entries => { map { $_ => { uid => $_, key => ["beacon$_", "harbour$_"],
 		content => "Entry $_ about the coast.", order => $_, comment => "e$_" } } 0 .. 498, } } });
 	die $book->{raw} if $book->{status} != 201;
+	return %{ $bound{$row} = { preset_id => $preset->{json}{data}{id}, worldbook_profile_id => $book->{json}{data}{id} } };
+}
+sub told { # a session with $n floors
+	my ($n, $row) = @_;
+	my $id = $s->post('/sessions', { title => "Story $n", model_name => 'm?n=1&i=0', bound($row) })->{json}{data}{id};
+	story($id, $n);
+	return $id;
+}
+if (part('dryrun')) {
 	my %cpu;
 	for my $n (100, 1000, 20000) {
-		my $id = $s->post('/sessions', { title => "Story $n", model_name => 'm?n=1&i=0', preset_id => $preset->{json}{data}{id},
-			worldbook_profile_id => $book->{json}{data}{id} })->{json}{data}{id};
-		story($id, $n);
+		my $id = told($n, '{{setvar::ruleN::1}}');
 		$s->sql('ANALYZE');
 		my @plan = ({ method => 'POST', path => "/sessions/$id/respond/dry-run", body => { message => 'And what about beacon7?' } });
 		my $first = $s->post($plan[0]{path}, $plan[0]{body});
@@ -175,6 +186,25 @@ if (part('dryrun')) {
 	}
 	my ($low, undef, $high) = sort { $a <=> $b } values %cpu;
 	figure('dry-run, dearest / cheapest of the three', $high / $low, 'x', '<= 1.2');
+}
+
+# ---- turns with that preset and book, in a context that is full at floor 100 ----
+
+if (part('turns')) {
+	my $plan = sub { [map { { method => 'POST', path => "/sessions/$_/respond", body => { message => 'And what about beacon7?' } } } @_] };
+	my $row = '{{if {{getvar::mood}} == happy}}Keep it light.{{else}}Keep it tense.{{/if}}';
+	my @young = map { told(100, $row) } 1 .. 256;
+	my @old = map { told(20000, $row) } 1 .. 4;
+	$s->sql('VACUUM ANALYZE');
+	load($plan->(@young), 32);
+	my (@cpu, @rps);
+	for (1 .. 3) { my ($r, $cpu) = load($plan->(@young), 32); push @cpu, $cpu; push @rps, $r->{rps} }
+	figure('POST respond, preset and book bound, CPU', median(@cpu), 'ms', '<= 2');
+	figure('POST respond, preset and book bound', median(@rps), '/s', '>= 400');
+	load($plan->(@old), 4);
+	my ($high, $low) = map { my $of = $_; median(map { (load($plan->(@$of), 4))[1] } 1 .. 3) } \@old, [@young[0 .. 3]];
+	figure('what a turn\'s explanation takes', $s->sql('SELECT max(octet_length(explain::text)) FROM tavern.turn_record') / 1024, 'KB', '<= 16');
+	figure('POST respond at floor 20,000 / at floor 100', $high / $low, 'x', '<= 1.2');
 }
 
 # ---- streams ----
