@@ -31,5 +31,6 @@ extern const struct ctl_command ctl_assemble;
 extern const struct ctl_command ctl_lore;
 extern const struct ctl_command ctl_macro;
 extern const struct ctl_command ctl_migrate;
+extern const struct ctl_command ctl_replay;
 
 #endif

@@ -16,6 +16,7 @@ static const struct ctl_command *const commands[] = {
 	&ctl_lore,
 	&ctl_macro,
 	&ctl_migrate,
+	&ctl_replay,
 };
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 

@@ -102,6 +102,18 @@ CREATE TABLE tavern.idempotency (
 );
 CREATE INDEX idempotency_age ON tavern.idempotency (created_at);               -- the system's: sweeper
 
+-- The settings that turns of a session ran by: one row for all turns that ran by the same.
+CREATE TABLE tavern.turn_frame (
+	account_no int NOT NULL DEFAULT tavern.acct(),
+	no bigint GENERATED ALWAYS AS IDENTITY,
+	session_no bigint NOT NULL,
+	digest bytea NOT NULL CHECK (octet_length(digest) = 32),  -- SHA-256 of body
+	body text COMPRESSION lz4 NOT NULL,     -- JSON
+	PRIMARY KEY (account_no, no),
+	CONSTRAINT turn_frame_key UNIQUE (account_no, session_no, digest),
+	FOREIGN KEY (account_no, session_no) REFERENCES tavern.session (account_no, no) ON DELETE CASCADE
+);
+
 -- How an output page came about: enough to rebuild the request, and the verdicts. Never the prompt text.
 CREATE TABLE tavern.turn_record (
 	account_no int NOT NULL DEFAULT tavern.acct(),
@@ -120,6 +132,10 @@ CREATE TABLE tavern.turn_record (
 	token_estimate int NOT NULL,
 	snapshot json NOT NULL,                 -- prompt_snapshot of the wire
 	explain text COMPRESSION lz4,           -- verdicts: references, digests, counts; never the prompt again (docs/explain.md)
+	frame_no bigint,                        -- turn_frame
+	inputs text COMPRESSION lz4,            -- what else the request is made of (JSON): places, variables that were read, effects that ran
+	request_digest text,                    -- hex SHA-256 of the outgoing request's body
+	request text COMPRESSION lz4,           -- the body itself, if the session keeps requests
 	created_at bigint NOT NULL,
 	PRIMARY KEY (account_no, page_no),
 	FOREIGN KEY (account_no, page_no) REFERENCES tavern.page (account_no, no) ON DELETE CASCADE

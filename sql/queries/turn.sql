@@ -86,7 +86,7 @@ SELECT f.id
 
 -- name: floor_said
 -- What a floor says without its replies, newest first, whether it counts now or failed. $1 floor no
-SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id, m.rolls
+SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id, m.rolls, false
   FROM page p JOIN message m ON m.account_no = acct() AND m.page_no = p.no
  WHERE p.account_no = acct() AND p.floor_no = $1 AND p.active AND p.kind <> 'output' AND NOT m.is_hidden
  ORDER BY m.side DESC, m.page_no DESC, m.seq DESC;
@@ -155,7 +155,8 @@ RETURNING no, floor_no;
 -- $1 branch no, $2 floor number, $3 run no, $4 floor no, $5 page id, $6 segment, $7 message id, $8 text,
 -- $9 persisted text or null, $10 tokens, $11 reasoning, $12 summaries, $13 usage, $14 finish reason, $15 model, $16 token_in, $17 token_out,
 -- $18 now, $19 phase_seq, $20 session id, $21 page number, $22 preset version, $23 worldbook versions, $24 regex versions, $25 character document,
--- $26 user document, $27 seed, $28 clock, $29 prompt mode, $30 policy, $31 activated, $32 digest, $33 token estimate, $34 snapshot, $35 explain
+-- $26 user document, $27 seed, $28 clock, $29 prompt mode, $30 policy, $31 activated, $32 digest, $33 token estimate, $34 snapshot, $35 explain,
+-- $36 digest of the frame, $37 frame, $38 inputs, $39 digest of the request, $40 session no, $41 the request if it is kept
 WITH r AS (
 	UPDATE run SET state = 'completed', phase = 'transaction_committed', phase_seq = $19, updated_at = $18, completed_at = $18
 	 WHERE account_no = acct() AND no = $3 AND state = 'running'
@@ -169,10 +170,17 @@ WITH r AS (
 ), m AS (
 	INSERT INTO message (id, page_no, segment_no, floor_seq, side, seq, active, role, content, sent, source, token_count, created_at)
 	SELECT $7, p.no, $6, $2, 2, 0, true, 'assistant', $8, $9, 'model', $10, $18 FROM p
+), fr AS (
+	INSERT INTO turn_frame (session_no, digest, body) SELECT $40, decode($36, 'hex'), $37 FROM p
+	 WHERE NOT EXISTS (SELECT FROM turn_frame o WHERE o.account_no = acct() AND o.session_no = $40 AND o.digest = decode($36, 'hex'))
+	    ON CONFLICT ON CONSTRAINT turn_frame_key DO UPDATE SET digest = EXCLUDED.digest RETURNING no
 ), t AS (
 	INSERT INTO turn_record (page_no, preset_version, worldbook_versions, regex_versions, character_doc, user_doc, seed, clock, prompt_mode,
-		policy, activated, prompt_digest, token_estimate, snapshot, explain, created_at)
-	SELECT p.no, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $18 FROM p
+		policy, activated, prompt_digest, token_estimate, snapshot, explain, frame_no, inputs, request_digest, request, created_at)
+	SELECT p.no, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35,
+	       coalesce((SELECT fr.no FROM fr),
+	                (SELECT o.no FROM turn_frame o WHERE o.account_no = acct() AND o.session_no = $40 AND o.digest = decode($36, 'hex'))),
+	       $38, $39, $41, $18 FROM p
 ), e AS (
 	INSERT INTO event (session_id, name, data, created_at)
 	SELECT $20, 'floor.committed', json_build_object('runNo', $3, 'pageNo', p.no), $18 FROM p
@@ -250,9 +258,9 @@ WITH s AS (
 	  FROM f, pair JOIN message m ON m.account_no = acct() AND m.page_no = pair.old ORDER BY m.no
 ), t AS (
 	INSERT INTO turn_record (page_no, preset_version, worldbook_versions, regex_versions, character_doc, user_doc, seed, clock, prompt_mode,
-		policy, activated, prompt_digest, token_estimate, snapshot, explain, created_at)
+		policy, activated, prompt_digest, token_estimate, snapshot, explain, frame_no, inputs, request_digest, request, created_at)
 	SELECT pair.new, t.preset_version, t.worldbook_versions, t.regex_versions, t.character_doc, t.user_doc, t.seed, t.clock, t.prompt_mode,
-	       t.policy, t.activated, t.prompt_digest, t.token_estimate, t.snapshot, t.explain, t.created_at
+	       t.policy, t.activated, t.prompt_digest, t.token_estimate, t.snapshot, t.explain, t.frame_no, t.inputs, t.request_digest, t.request, t.created_at
 	  FROM pair JOIN turn_record t ON t.account_no = acct() AND t.page_no = pair.old
 ), own AS (
 	INSERT INTO variable (id, scope, scope_no, scope_id, session_no, key, value, updated_at)
@@ -319,8 +327,8 @@ UPDATE branch SET decisions = $2 WHERE account_no = acct() AND no = $1 AND EXIST
 DELETE FROM run_text WHERE account_no = acct() AND run_no = $1;
 
 -- name: turn_stored
--- What the assembly made of messages when they were first sent, kept beside them. $1 = [{no,sent,tokens,rolls}].
-UPDATE message m SET sent = x.sent, token_count = x.tokens, rolls = x.rolls
+-- What the assembly made of messages when they were first sent, kept beside them; tokens -1 = as they were counted. $1 = [{no,sent,tokens,rolls}].
+UPDATE message m SET sent = coalesce(x.sent, m.sent), token_count = CASE WHEN x.tokens >= 0 THEN x.tokens ELSE m.token_count END, rolls = x.rolls
   FROM json_to_recordset($1) AS x (no bigint, sent text, tokens int, rolls json)
  WHERE m.account_no = acct() AND m.no = x.no;
 

@@ -3,12 +3,14 @@
  */
 #include "turn/explain.h"
 
+#include "api/app.h"
 #include "api/rest.h"
 #include "api/tables.h"
 #include "api/wire.h"
 #include "base/limits.h"
 #include "prompt/runtime_policy.h"
 #include "turn/look.h"
+#include "turn/replay.h"
 
 #define COUNT(v) (sizeof(v) / sizeof((v)[0]))
 
@@ -185,6 +187,8 @@ explained_json(struct request *r, const struct explained *e)
 	json_set(o, "diagnostics", e->why ? json_get(e->why, "diagnostics") : none);
 	json_set(o, "limitations", limitations_json(a));
 	json_set(o, "result", result_json(r, e));
+	json_set_str(o, "request_digest", row_str(e->rs, 23));
+	json_set(o, "kept_request", column_json(r, e->rs, 24));
 	json_set(o, "memory", explain_memory(a, e->text, row_str(e->rs, 7), row_str(e->rs, 3)));
 	return o;
 }
@@ -344,6 +348,37 @@ compare(struct request *r)
 	return rest_tx(r, DB_READ, load_both, &k) < 0 ? -1 : reply_data(r, json_text(r->ctx->a, comparison_json(r, &k)));
 }
 
+/* ---- replay ---- */
+
+/* The bodies are JSON already. */
+static int
+replay(struct request *r)
+{
+	struct replayed p;
+	struct sb out = sb_new(r->ctx->a);
+
+	if (turn_replay(app_of(r)->turns, r->ctx, &(struct replay_request){ .floor_id = req_param(r, "id"), .page_id = req_query(r, "page_id") }, &p) < 0)
+		return -1;
+	sb_adds(&out, "{\"floor_id\":");
+	sb_add_json(&out, p.floor_id);
+	sb_adds(&out, ",\"page_id\":");
+	sb_add_json(&out, p.page_id);
+	sb_addf(&out, ",\"equal\":%s,\"expected_digest\":", p.equal ? "true" : "false");
+	sb_add_json(&out, p.expected);
+	sb_adds(&out, ",\"digest\":");
+	sb_add_json(&out, p.actual);
+	sb_adds(&out, ",\"difference\":");
+	sb_add(&out, json_text(r->ctx->a, p.difference));
+	sb_adds(&out, ",\"notes\":");
+	sb_add(&out, json_text(r->ctx->a, p.notes));
+	sb_adds(&out, ",\"request\":");
+	sb_add(&out, p.request.p ? p.request : STR("null"));
+	sb_adds(&out, ",\"kept_request\":");
+	sb_add(&out, p.kept.p ? p.kept : STR("null"));
+	sb_addc(&out, '}');
+	return reply_data(r, sb_str(&out));
+}
+
 /* clang-format off */
 static const int errors[] = { 404, 409, 0 };
 
@@ -352,6 +387,8 @@ const struct route api_explain_routes[] = {
 	  .tag = "prompt-runtime", .summary = "How the prompt of a committed page came about" },
 	{ METHOD_POST, "/sessions/{id}/prompt-runtime/compare", compare, AUTH_ACCOUNT, .body = wire_compare_body, .answer = wire_compare_answer, .errors = errors,
 	  .tag = "prompt-runtime", .summary = "Compare how the prompts of two committed pages came about" },
+	{ METHOD_GET, "/floors/{id}/replay", replay, AUTH_ACCOUNT, .query = wire_page_query, .answer = wire_replay_answer, .errors = errors,
+	  .tag = "prompt-runtime", .summary = "Make the request of a committed page again, without a model, and compare it with what was sent" },
 	{ .path = NULL }
 };
 /* clang-format on */

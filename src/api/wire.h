@@ -56,7 +56,7 @@ extern const char *const wire_lore_strategies[];
 /* The prompt runtime (wire_prompt_runtime.c). */
 extern const struct field wire_policy_body[], wire_policy_answer[], wire_mode_body[], wire_mode_answer[], wire_assets_answer[];
 extern const struct field wire_runtime_answer[], wire_runtime_query[], wire_capabilities_answer[];
-extern const struct field wire_page_query[], wire_explain_answer[], wire_compare_body[], wire_compare_answer[];
+extern const struct field wire_page_query[], wire_explain_answer[], wire_compare_body[], wire_compare_answer[], wire_replay_answer[];
 extern const struct field wire_preview_body[], wire_preview_answer[], wire_inspect_body[], wire_inspect_answer[];
 
 #endif

@@ -517,6 +517,28 @@ const struct field wire_explain_answer[] = {
 	{ "limitations", FT_ARRAY, FF_REQUIRED, .items = &wire_text_item },
 	{ "result", FT_OBJECT, FF_REQUIRED, .fields = explained_result },
 	{ "memory", FT_OBJECT, FF_OPTIONAL | FF_NULLABLE, .fields = wire_memory },
+	{ "request_digest", FT_STRING, FF_REQUIRED | FF_NULLABLE, .doc = "SHA-256 of the body that went to the model" },
+	{ "kept_request", FT_OBJECT, FF_REQUIRED | FF_NULLABLE, .doc = "that body, if the session's setting keep_request was on" },
+	FIELD_END
+};
+
+static const struct field replay_difference[] = {
+	{ "path", FT_STRING, FF_REQUIRED, .doc = "messages[N], params.NAME, body, or request: it cannot be made any more" },
+	{ "expected", FT_ANY, FF_REQUIRED | FF_NULLABLE, .doc = "of a message the beginning of its digest" },
+	{ "actual", FT_ANY, FF_REQUIRED | FF_NULLABLE },
+	{ "source", FT_STRING, FF_OPTIONAL, .doc = "where the message comes from" },
+	FIELD_END
+};
+const struct field wire_replay_answer[] = {
+	{ "floor_id", FT_STRING, FF_REQUIRED },
+	{ "page_id", FT_STRING, FF_REQUIRED },
+	{ "equal", FT_BOOL, FF_REQUIRED, .doc = "byte for byte" },
+	{ "expected_digest", FT_STRING, FF_REQUIRED, .doc = "SHA-256 of the body that went to the model" },
+	{ "digest", FT_STRING, FF_REQUIRED | FF_NULLABLE, .doc = "of the body made now" },
+	{ "difference", FT_OBJECT, FF_REQUIRED | FF_NULLABLE, .fields = replay_difference, .doc = "the first one" },
+	{ "notes", FT_ARRAY, FF_REQUIRED, .items = &wire_text_item, .doc = "what is gone, and which verdicts are others now" },
+	{ "request", FT_OBJECT, FF_REQUIRED | FF_NULLABLE, .doc = "the body made now" },
+	{ "kept_request", FT_OBJECT, FF_REQUIRED | FF_NULLABLE, .doc = "the body that was sent, if it was kept" },
 	FIELD_END
 };
 

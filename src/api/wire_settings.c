@@ -30,7 +30,8 @@ static const struct field lore[] = {
 	{ "timezone", FT_STRING, .min = 1, .max = 64, .check = zone_known, .doc = "IANA name or offset; the host's is never used, UTC if nobody says" }, \
 	{ "time_awareness", FT_BOOL, .doc = "false: macros of date and time are empty" }, \
 	{ "message_macros", FT_ENUM, .choices = message_macros, .doc = "macros in messages: kept as text, read, or with writes in the user's own" }, \
-	{ "lore", FT_OBJECT, .fields = lore, .doc = "how world info is scanned; each member over the account's" }
+	{ "lore", FT_OBJECT, .fields = lore, .doc = "how world info is scanned; each member over the account's" }, \
+	{ "keep_request", FT_BOOL, .doc = "true: the request that goes to the model is kept with its turn; explain and replay give it" }
 
 const struct field wire_account_settings[] = {
 	OF_BOTH,

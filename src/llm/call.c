@@ -242,6 +242,8 @@ body_write(struct llm_call *call, const struct llm_request *q)
 
 	call->body_arena = arena_create("llm.body", text.n + 64);
 	call->body = arena_str(call->body_arena, text);
+	call->digest = digest_sha256(text);
+	call->requested = true;
 	for (size_t i = 0; i < w.list.n; i++)
 		llm_warn(call->a, &call->an.warnings, w.list.v[i]);
 	arena_destroy(&tree);
@@ -415,6 +417,8 @@ settle(struct llm_call *call, struct llm_result *out)
 		return -1;
 	}
 	answer_result(&call->an, c->a, out);
+	out->requested = call->requested;
+	out->request = call->digest;
 	out->first_ms = call->first_ms;
 	out->total_ms = tm_mono() - call->began;
 	if (out->error.kind == LLM_OK)

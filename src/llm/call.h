@@ -53,6 +53,8 @@ struct llm_call {
 	struct curl_slist *headers, *pin;
 	struct arena *body_arena;    /* given back when the answer begins */
 	struct str body;
+	bool requested;              /* digest is that of the body */
+	struct digest digest;
 	size_t sent;
 	bool headed;                 /* the head of the answer is known */
 	bool refused_addr;

@@ -8,6 +8,7 @@
 #define LLM_LLM_H
 
 #include "base/ctx.h"
+#include "base/digest.h"
 #include "base/json.h"
 #include "base/vec.h"
 #include "loop/loop.h"
@@ -130,6 +131,8 @@ struct llm_result {
 	const char *response_id;
 	bool truncated;                     /* the stream ended without its terminator but with a finish reason or text */
 	int64_t first_ms, total_ms;         /* to the first text, to the end */
+	bool requested;                     /* a body was made, and … */
+	struct digest request;              /* … this is its SHA-256 */
 };
 
 struct llm_call;

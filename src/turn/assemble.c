@@ -140,7 +140,7 @@ decisions_settle(struct turn *t)
 
 	t->decisions = (struct prompt_decisions){ .state = t->s.decisions, .running = t->s.has_decisions,
 		.key = str_c(arena_printf(t->c->a, "%.*s:%.*s", STR_ARG(m ? m->id : STR("")), 16, digest_hex(t->c->a, &d).p)),
-		.model = str_c(t->p->conf.decision_model), .ask = t->p->conf.decide, .ask_arg = t->p->conf.decide_arg };
+		.model = str_c(t->p->conf.decision_model), .ask = t->p->conf.decide ? turn_decide : NULL, .ask_arg = t };
 	t->in.decisions = &t->decisions;
 }
 
@@ -162,9 +162,9 @@ budget_settle(struct turn *t)
 		json_get_int(json_get(t->q.body, "generation_params"), "max_output_tokens", in->preset ? prompt_preset_reply(in->preset) : 0) };
 
 	if (b.context == 0)
-		b.context = t->p->conf.context_tokens;
+		b.context = t->s.context_tokens;
 	if (b.reply == 0)
-		b.reply = t->p->conf.reply_tokens;
+		b.reply = t->s.reply_tokens;
 	b = policy_budget(t->policy.policy, b);
 	in->max_context = b.context;
 	in->max_reply = b.reply;
@@ -319,6 +319,11 @@ turn_assemble(struct turn *t)
 {
 	turn_model_choose(t);
 	turn_input_settle(t);
+	if (t->s.has_decisions) /* as they are before the assembly moves them */
+		t->s.decisions_text = json_text(t->c->a, macro_decisions_json(t->c->a, t->s.decisions));
+	if (t->past)
+		turn_past_settle(t);
+	t->in.vars = turn_reads_watch(t->c->a, &t->reads, t->in.vars);
 	prompt_assemble(t->c->a, &t->in, &t->prompt);
 	if (t->prompt->error)
 		return fail(t->c, ERR_INVALID, t->prompt->error, "%s", t->prompt->error_text ? t->prompt->error_text : "the prompt cannot be built");

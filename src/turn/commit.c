@@ -5,6 +5,8 @@
  */
 #include "turn/turn_private.h"
 
+#include "base/digest.h"
+
 /* A reply that goes on makes another page of its floor, as a regeneration does. */
 const char *
 turn_run_type(const struct turn *t)
@@ -240,10 +242,14 @@ commit_send(struct ctx *c, void *arg)
 	struct turn *t = arg;
 	struct str reply = t->stored_reply.p ? t->stored_reply : t->said.visible;
 	const struct llm_usage *u = &t->result.usage;
-	struct sb snapshot = sb_new(c->a), why = sb_new(c->a);
+	struct sb snapshot = sb_new(c->a), why = sb_new(c->a), frame = sb_new(c->a), inputs = sb_new(c->a);
+	struct digest of_frame;
 
 	turn_snapshot_print(&snapshot, t);
 	turn_explain_print(&why, t);
+	turn_frame_print(&frame, t);
+	turn_inputs_print(&inputs, t);
+	of_frame = digest_sha256(sb_str(&frame));
 	if (t->target.again)
 		again_switch_send(c, t);
 	t->written = db_query(c, STMT_turn_commit, P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->run_no), P_INT(t->floor_no),
@@ -255,7 +261,10 @@ commit_send(struct ctx *c, void *arg)
 	    t->s.preset.row ? P_INT(t->s.preset.row) : P_NULL, P_STR(row_array(c->a, t->s.worldbook.row)), P_STR(row_array(c->a, t->s.regex.row)),
 	    t->s.character_doc ? P_INT(t->s.character_doc) : P_NULL, t->s.user_doc ? P_INT(t->s.user_doc) : P_NULL, P_INT((int64_t)t->in.seed),
 	    P_INT(t->in.now), P_C(prompt_mode_name(t->s.mode)), P_STR(json_text(c->a, t->policy.said)), P_STR(activated_print(t)), P_STR(t->digest),
-	    P_INT(t->prompt->tokens), P_STR(sb_str(&snapshot)), P_STR(sb_str(&why)));
+	    P_INT(t->prompt->tokens), P_STR(sb_str(&snapshot)), P_STR(sb_str(&why)),
+	    /* what the request can be made of again */
+	    P_STR(digest_hex(c->a, &of_frame)), P_STR(sb_str(&frame)), P_STR(sb_str(&inputs)), P_STR(turn_request_digest(t)), P_INT(t->s.no),
+	    turn_keeps_request(t) ? P_STR(turn_request_text(c->a, t)) : P_NULL);
 	again_carry_send(c, t);
 	stored_send(c, t);
 	macro_writes_send(c, t->prompt->macros,

@@ -24,6 +24,16 @@ json_column(struct turn *t, const struct rows *rs, int col)
 	return text.p && !str_is(text, "{}") ? json_read(t->c->a, text, LIM_JSON_DEPTH, &err) : NULL;
 }
 
+static void
+raw_columns(struct turn_session *s, const struct rows *rs)
+{
+	static const int columns[RAW__COUNT] = { [RAW_MODEL_PARAMS] = 5, [RAW_SETTINGS] = 6, [RAW_POLICY] = 7, [RAW_PRESET_CHOICES] = 8, [RAW_METADATA] = 21,
+		[RAW_BRANCH_POLICY] = 26, [RAW_ACCOUNT_SETTINGS] = 27 };
+
+	for (int i = 0; i < RAW__COUNT; i++)
+		s->raw[i] = row_str(rs, columns[i]);
+}
+
 static int
 session_read(struct turn *t, struct rows *rs)
 {
@@ -33,6 +43,9 @@ session_read(struct turn *t, struct rows *rs)
 
 	if (rc <= 0)
 		return rc < 0 ? -1 : fail(t->c, ERR_NOT_FOUND, "not_found", "session not found");
+	raw_columns(s, rs);
+	s->context_tokens = t->p->conf.context_tokens;
+	s->reply_tokens = t->p->conf.reply_tokens;
 	s->no = row_int(rs, 0);
 	s->status = row_str(rs, 1);
 	mode = row_str(rs, 2);
@@ -329,6 +342,39 @@ struct history {
 	bool hides;                   /* the policy hides floors */
 };
 
+static bool
+listed(const struct json *list, int64_t no)
+{
+	for (size_t i = 0; i < json_len(list); i++)
+		if (json_int(json_at(list, i), 0) == no)
+			return true;
+	return false;
+}
+
+/* A message of a turn that is made again, as it was before that turn stored something about it. */
+static void
+as_before(struct turn *t, struct prompt_message *m)
+{
+	const struct json *list = json_get(t->past->inputs, "before");
+	struct macro_rolls *kept;
+
+	for (size_t i = 0; i < json_len(list); i++) {
+		const struct json *b = json_at(list, i);
+		size_t n = (size_t)json_int(json_at(b, 3), 0);
+
+		if (json_int(json_at(b, 0), 0) != m->no)
+			continue;
+		m->tokens = (int32_t)json_int(json_at(b, 1), -1);
+		if (json_int(json_at(b, 2), 0) == 0)
+			m->stored = STR_NULL;
+		if (m->rolls == NULL || m->rolls->v.n <= n)
+			continue;
+		kept = arena_copy(t->c->a, m->rolls, sizeof(*kept));
+		kept->v.n = n;
+		m->rolls = n ? kept : NULL;
+	}
+}
+
 /* Kept chance results of a message (decisions 52): [{at,text}]. */
 static const struct macro_rolls *
 rolls_read(struct turn *t, const struct json *j)
@@ -349,7 +395,8 @@ history_take(struct turn *t, struct history *h, struct rows *rs)
 	while ((rc = rows_next(rs)) > 0) {
 		struct prompt_message *m;
 
-		if (row_bool(rs, 9)) {
+		if (row_bool(rs, 9) || (t->past && listed(json_get(t->past->inputs, "hidden"), row_int(rs, 0)))) {
+			vec_push(t->c->a, &t->hidden, row_int(rs, 0));
 			t->in.hidden++;
 			continue;
 		}
@@ -357,6 +404,8 @@ history_take(struct turn *t, struct history *h, struct rows *rs)
 		*m = (struct prompt_message){ .no = row_int(rs, 0), .floor_seq = (int32_t)row_int(rs, 1), .role = role_of(row_str(rs, 2)),
 			.name = row_str(rs, 3), .text = row_str(rs, 4), .stored = row_str(rs, 5), .tokens = (int32_t)row_int(rs, 6), .id = row_str(rs, 7),
 			.rolls = row_null(rs, 8) ? NULL : rolls_read(t, json_column(t, rs, 8)) };
+		if (t->past)
+			as_before(t, m);
 		if (!h->hides || policy_sees_floor(t->policy.policy, m->floor_seq, STR_NULL))
 			h->tokens += m->tokens;
 	}
@@ -371,7 +420,7 @@ history_ask(struct turn *t, int32_t from, int32_t to, size_t *n_out)
 	struct rows **rs = arena_array(t->c->a, struct rows *, *n_out + 1);
 
 	for (size_t i = 0; i < *n_out; i++)
-		rs[i] = db_query(t->c, STMT_message_range, P_INT(r[i].segment), P_INT(r[i].lo), P_INT(r[i].hi));
+		rs[i] = db_query(t->c, t->past ? STMT_message_range_all : STMT_message_range, P_INT(r[i].segment), P_INT(r[i].lo), P_INT(r[i].hi));
 	return rs;
 }
 
@@ -385,7 +434,7 @@ history_budget(const struct turn *t)
 	if (reply == 0 && t->in.preset)
 		reply = prompt_preset_reply(t->in.preset);
 	if (context == 0)
-		context = t->p->conf.context_tokens;
+		context = t->s.context_tokens;
 	return context > reply ? context - reply : context;
 }
 
@@ -596,6 +645,8 @@ turn_gather(struct ctx *c, void *arg)
 	int32_t from;
 	size_t n;
 
+	t->hidden.n = 0; /* a unit may run twice */
+	t->in.hidden = t->in.users_before = 0;
 	if (turn_find(t) < 0 || session_read(t, db_query(c, STMT_turn_session, P_STR(t->q.session_id), P_STR(t->q.branch_id), P_BOOL(t->p->conf.account_streams_max > 0))) < 0 ||
 	    turn_scope(t) < 0)
 		return -1;
@@ -622,6 +673,138 @@ turn_gather(struct ctx *c, void *arg)
 			return -1;
 	if (assets_load(t) < 0 || history_rest(t, &h, from) < 0 || timers_load(t) < 0 || floor_ids_take(t, &h) < 0)
 		return -1;
+	history_settle(t, &h);
+	return 0;
+}
+
+/* ---- from a record ---- */
+
+/* Settings as they were; what the record does not say was not said. */
+static void
+past_session(struct turn *t)
+{
+	const struct json *f = t->past->frame;
+	struct turn_session *s = &t->s;
+
+	s->provider = json_get_str(f, "provider");
+	s->model = json_get_str(f, "model");
+	s->context_tokens = json_get_int(f, "context", 0);
+	s->reply_tokens = json_get_int(f, "reply", 0);
+	s->user_name = json_get_str(f, "user_name");
+	s->model_params = json_get(f, "model_params");
+	s->settings = json_get(f, "settings");
+	s->account_settings = json_get(f, "account_settings");
+	s->policy = json_get(json_get(f, "policy"), "value");
+	s->branch_policy = json_get(json_get(f, "branch_policy"), "value");
+	s->preset_choices = json_get(f, "preset_choices");
+	s->metadata = json_get(f, "metadata");
+	s->has_decisions = json_has(json_get(t->past->inputs, "decisions"), "state");
+	s->decisions = macro_decisions_new(t->c->a, json_get(json_get(t->past->inputs, "decisions"), "state"));
+}
+
+static int
+past_ranges(struct turn *t)
+{
+	const struct json *segs = json_get(t->past->inputs, "segs"), *his = json_get(t->past->inputs, "his");
+	struct branch *b = &t->s.branch;
+	int32_t below = t->past->floor - 1;
+
+	b->n = json_len(segs);
+	if (b->n == 0 || json_len(his) != b->n)
+		return fail(t->c, ERR_CONFLICT, "replay_not_available", "the record of this turn cannot be read");
+	b->segs = arena_array(t->c->a, int64_t, b->n);
+	b->his = arena_array(t->c->a, int32_t, b->n);
+	for (size_t i = 0; i < b->n; i++) {
+		b->segs[i] = json_int(json_at(segs, i), 0);
+		b->his[i] = (int32_t)json_int(json_at(his, i), 0);
+		if (b->his[i] > below) /* its own floor comes by names: its pages may have changed since */
+			b->his[i] = below;
+	}
+	b->head = below;
+	return 0;
+}
+
+static int
+past_asset(struct turn *t, struct bound_asset *b, int64_t version)
+{
+	struct rows *rs;
+	int rc;
+
+	if (version == 0)
+		return 0;
+	rs = db_query(t->c, STMT_replay_asset, P_INT(version));
+	rc = rows_next(rs);
+	if (rc < 0)
+		return -1;
+	if (rc == 0) {
+		json_push_str(t->past->notes, str_c(arena_printf(t->c->a, "version %lld of an asset is gone", (long long)version)));
+		return 0;
+	}
+	b->id = row_str(rs, 0);
+	b->name = row_str(rs, 1);
+	b->row = version;
+	b->version_id = row_str(rs, 2);
+	b->version_no = row_int(rs, 3);
+	b->content_hash = row_str(rs, 4);
+	return 0;
+}
+
+/* Messages that the record names: newest first. */
+static int
+past_own(struct turn *t, struct history *h)
+{
+	const struct json *own = json_get(t->past->inputs, "own");
+	struct str new_id = json_get_str(t->past->inputs, "new");
+	struct sb ids = sb_new(t->c->a);
+	struct rows *rs;
+	size_t had = h->v.n;
+
+	if (json_len(own) > 0) {
+		sb_add(&ids, json_text(t->c->a, own));
+		if (history_take(t, h, db_query(t->c, STMT_replay_messages, P_STR(sb_str(&ids)))) < 0)
+			return -1;
+		if (h->v.n - had != json_len(own))
+			json_push_str(t->past->notes, STR("messages of the floor are gone"));
+	}
+	if (!new_id.p)
+		return 0;
+	rs = db_query(t->c, STMT_replay_message, P_STR(new_id));
+	if (rows_next(rs) > 0) {
+		t->q.message = row_str(rs, 0);
+		memcpy(t->message_id.s, new_id.p, new_id.n < ID_LEN ? new_id.n : ID_LEN);
+	} else
+		json_push_str(t->past->notes, STR("the user's message is gone"));
+	return failed(t->c) ? -1 : 0;
+}
+
+int
+turn_gather_past(struct turn *t)
+{
+	const struct past *p = t->past;
+	struct turn_session *s = &t->s;
+	struct rows *vars, *as_of, **hist;
+	struct history h = { 0 };
+	int32_t from;
+	size_t n;
+
+	past_session(t);
+	t->policy = policy_resolve(t->c->a, &(struct policy_layers){ { s->policy, s->branch_policy, t->q.body } });
+	h.hides = policy_hides(t->policy.policy);
+	if (past_ranges(t) < 0 || past_asset(t, &s->preset, s->preset.row) < 0 || past_asset(t, &s->worldbook, s->worldbook.row) < 0 ||
+	    past_asset(t, &s->regex, s->regex.row) < 0)
+		return -1;
+	vars = db_query(t->c, STMT_turn_variables, P_INT(s->no), P_INT(0));
+	as_of = db_query(t->c, STMT_branch_vars_as_of, P_INT(p->segment), P_INT(s->branch.head));
+	from = s->branch.head + 1 > FIRST_WINDOW ? s->branch.head + 1 - FIRST_WINDOW : 0;
+	hist = history_ask(t, from, s->branch.head, &n);
+	if (variables_take(t, vars, as_of, NULL) < 0 || past_own(t, &h) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (history_take(t, &h, hist[i]) < 0)
+			return -1;
+	if (assets_load(t) < 0 || history_rest(t, &h, from) < 0 || floor_ids_take(t, &h) < 0)
+		return -1;
+	s->branch.head = (int32_t)json_get_int(p->inputs, "head", s->branch.head);
 	history_settle(t, &h);
 	return 0;
 }

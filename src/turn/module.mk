@@ -16,6 +16,9 @@ libturn_a_SOURCES = \
 	src/turn/look.c \
 	src/turn/look.h \
 	src/turn/persist.c \
+	src/turn/record.c \
+	src/turn/replay.c \
+	src/turn/replay.h \
 	src/turn/report.c \
 	src/turn/scope.c \
 	src/turn/simulate.c \

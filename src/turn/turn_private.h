@@ -37,6 +37,18 @@ struct bound_asset {
 	int64_t row, version_no, updated_at;
 };
 
+/* Columns of the session as they are stored; absent = nothing said. For the record of a turn. */
+enum raw_column {
+	RAW_MODEL_PARAMS,
+	RAW_SETTINGS,
+	RAW_POLICY,
+	RAW_PRESET_CHOICES,
+	RAW_METADATA,
+	RAW_BRANCH_POLICY,
+	RAW_ACCOUNT_SETTINGS,
+	RAW__COUNT
+};
+
 /* The session as gathered: slices live in the ctx's arena. */
 struct turn_session {
 	int64_t no, branch_no;
@@ -56,6 +68,39 @@ struct turn_session {
 	bool has_decisions;           /* the branch has a state of them */
 	struct str preset_pin, worldbook_pin, regex_pin;
 	struct bound_asset preset, worldbook, regex;
+	int64_t context_tokens, reply_tokens; /* where neither preset nor request says */
+	struct str raw[RAW__COUNT];
+	struct str decisions_text;    /* the state as it was gathered; absent = there is none */
+};
+
+/* A variable that an assembly asked for. */
+struct var_read {
+	enum macro_view view;
+	bool found;
+	struct str name;
+	struct macro_value value;
+};
+struct var_reads {
+	struct arena *a;
+	struct macro_vars under;
+	VEC(struct var_read) v;
+};
+
+/* A decision statement that was answered. */
+struct decided {
+	bool choice;
+	struct str statement;
+	struct macro_answer answer;
+};
+
+/* The record of a turn that is made again (replay.c). */
+struct past {
+	const struct json *frame, *inputs;
+	int64_t clock;
+	uint64_t seed;
+	int64_t segment;              /* of its floor */
+	int32_t floor;
+	struct json *notes;           /* what is gone */
 };
 
 /* Where a turn is written, if not as the next floor of its branch (scope.c). */
@@ -105,6 +150,11 @@ struct turn {
 	struct macro_layers layers;
 	struct prompt_input in;
 	struct prompt_decisions decisions;
+	VEC(struct decided) answers;
+	struct var_reads reads;
+	VEC(int64_t) hidden;          /* messages that were loaded and are hidden */
+	const struct past *past;      /* a turn made again; NULL = a new one */
+	struct macro_vars past_vars;  /* what it falls back to */
 	struct prompt *prompt;
 	struct token_choice tokens;
 	struct llm_request llm;
@@ -147,6 +197,8 @@ struct turn {
 struct turn *turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry); /* turn.c */
 /* gather.c: everything an assembly reads, in at most four round trips. Inside db_tx DB_READ. */
 int turn_gather(struct ctx *c, void *turn);
+/* The same from a record: t->past. */
+int turn_gather_past(struct turn *t);
 /* scope.c: whose story is read, and where the turn is written. turn_find before the session is read, by what names it. Inside db_tx DB_READ. */
 int turn_find(struct turn *t);
 int turn_scope(struct turn *t);
@@ -183,6 +235,16 @@ bool turn_summary_sent(const struct turn *t);
 void turn_assembly_print(struct sb *out, const struct turn *t);       /* assembly of the dry run */
 /* explain.c: what is kept of the reasons */
 void turn_explain_print(struct sb *out, const struct turn *t);
+/* record.c: what is kept to make the request again */
+void turn_frame_print(struct sb *out, const struct turn *t);
+void turn_inputs_print(struct sb *out, const struct turn *t);
+void turn_sent_print(struct sb *out, const struct turn *t);
+struct str turn_request_text(struct arena *a, const struct turn *t);
+struct str turn_request_digest(const struct turn *t);                 /* of what was sent, hex */
+bool turn_keeps_request(const struct turn *t);                        /* the session's setting, else the account's */
+struct macro_vars turn_reads_watch(struct arena *a, struct var_reads *r, struct macro_vars under);
+void turn_decide(void *turn, struct macro_turn *m, size_t from);      /* asks, and notes the answers */
+void turn_past_settle(struct turn *t);                                /* replay.c: clock, chance and answers of the record */
 /* look.c: parts of dry run, inspection and preview */
 void turn_prepared_print(struct sb *out, const struct turn *t);       /* members: messages, tokens, memory, snapshot, trace */
 void turn_look_print(struct json *o, const struct turn *t, bool of_preview);

@@ -432,6 +432,23 @@ ALTER TABLE tavern.session ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+CREATE TABLE tavern.turn_frame (
+    account_no integer DEFAULT tavern.acct() NOT NULL,
+    no bigint NOT NULL,
+    session_no bigint NOT NULL,
+    digest bytea NOT NULL,
+    body text NOT NULL,
+    CONSTRAINT turn_frame_digest_check CHECK ((octet_length(digest) = 32))
+);
+ALTER TABLE ONLY tavern.turn_frame ALTER COLUMN body SET COMPRESSION lz4;
+ALTER TABLE tavern.turn_frame ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tavern.turn_frame_no_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 CREATE TABLE tavern.turn_record (
     account_no integer DEFAULT tavern.acct() NOT NULL,
     page_no bigint NOT NULL,
@@ -449,9 +466,15 @@ CREATE TABLE tavern.turn_record (
     token_estimate integer NOT NULL,
     snapshot json NOT NULL,
     explain text,
+    frame_no bigint,
+    inputs text,
+    request_digest text,
+    request text,
     created_at bigint NOT NULL
 );
 ALTER TABLE ONLY tavern.turn_record ALTER COLUMN explain SET COMPRESSION lz4;
+ALTER TABLE ONLY tavern.turn_record ALTER COLUMN inputs SET COMPRESSION lz4;
+ALTER TABLE ONLY tavern.turn_record ALTER COLUMN request SET COMPRESSION lz4;
 CREATE TABLE tavern.var_change (
     account_no integer DEFAULT tavern.acct() NOT NULL,
     no bigint NOT NULL,
@@ -579,6 +602,10 @@ ALTER TABLE ONLY tavern.session
     ADD CONSTRAINT session_id_key UNIQUE (account_no, id);
 ALTER TABLE ONLY tavern.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (account_no, no);
+ALTER TABLE ONLY tavern.turn_frame
+    ADD CONSTRAINT turn_frame_key UNIQUE (account_no, session_no, digest);
+ALTER TABLE ONLY tavern.turn_frame
+    ADD CONSTRAINT turn_frame_pkey PRIMARY KEY (account_no, no);
 ALTER TABLE ONLY tavern.turn_record
     ADD CONSTRAINT turn_record_pkey PRIMARY KEY (account_no, page_no);
 ALTER TABLE ONLY tavern.var_change
@@ -657,6 +684,8 @@ ALTER TABLE ONLY tavern.session
     ADD CONSTRAINT session_account_no_fkey FOREIGN KEY (account_no) REFERENCES tavern.account(no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.session
     ADD CONSTRAINT session_account_no_user_doc_fkey FOREIGN KEY (account_no, user_doc) REFERENCES tavern.document(account_no, no) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY tavern.turn_frame
+    ADD CONSTRAINT turn_frame_account_no_session_no_fkey FOREIGN KEY (account_no, session_no) REFERENCES tavern.session(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.turn_record
     ADD CONSTRAINT turn_record_account_no_page_no_fkey FOREIGN KEY (account_no, page_no) REFERENCES tavern.page(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.var_change
@@ -700,6 +729,7 @@ CREATE POLICY own ON tavern.run TO tavern_app USING ((account_no = tavern.acct()
 CREATE POLICY own ON tavern.run_text TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.segment TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.session TO tavern_app USING ((account_no = tavern.acct()));
+CREATE POLICY own ON tavern.turn_frame TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.turn_record TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.var_change TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.variable TO tavern_app USING ((account_no = tavern.acct()));
@@ -723,6 +753,7 @@ CREATE POLICY sys ON tavern.segment TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.session TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.var_change TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.variable TO tavern_sys USING (true);
+ALTER TABLE tavern.turn_frame ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.turn_record ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.var_change ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.variable ENABLE ROW LEVEL SECURITY;
@@ -801,6 +832,9 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.session TO tavern_app;
 GRANT SELECT,DELETE ON TABLE tavern.session TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.session_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.session_no_seq TO tavern_sys;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.turn_frame TO tavern_app;
+GRANT USAGE ON SEQUENCE tavern.turn_frame_no_seq TO tavern_app;
+GRANT USAGE ON SEQUENCE tavern.turn_frame_no_seq TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.turn_record TO tavern_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.var_change TO tavern_app;
 GRANT SELECT,DELETE ON TABLE tavern.var_change TO tavern_sys;
