@@ -20,6 +20,7 @@
 
 #define BLOCK_FIRST 512
 #define BLOCK_MAX (64u << 10)
+#define RECENT 16       /* pieces whose ends are remembered */
 #define TABLE_SIZE 1024 /* chains of running streams; a process has at most a few thousand */
 
 struct block {
@@ -32,7 +33,8 @@ struct text {
 	struct block *last;
 	uint32_t n; /* bytes in blocks */
 	uint8_t n_part;
-	char part[4]; /* the beginning of a character whose rest has not come */
+	char part[4];                  /* the beginning of a character whose rest has not come */
+	uint32_t n_ends, ends[RECENT]; /* where the last pieces ended: the i-th at i % RECENT */
 };
 
 struct event {
@@ -280,6 +282,7 @@ open_tail(struct str v)
 static void
 text_append(struct text *t, struct str delta)
 {
+	uint32_t from = t->n;
 	size_t open;
 
 	/* A character that began in an earlier delta: complete it byte by byte. */
@@ -302,6 +305,8 @@ text_append(struct text *t, struct str delta)
 		memcpy(t->part, delta.p + delta.n - open, open);
 		t->n_part = (uint8_t)open;
 	}
+	if (t->n > from && open == 0) /* a piece that ends inside a character goes on with the next */
+		t->ends[t->n_ends++ % RECENT] = t->n;
 }
 
 /* Adds a piece of the reply (or of the reasoning). What lies past LIM_REPLY is dropped. */
@@ -563,14 +568,31 @@ stream_clamp(struct stream *s, struct stream_pos pos)
 	return pos;
 }
 
-/* Under the lock: the piece behind *pos, which moves behind it. A reader that was ahead may have been inside a character. */
+/* Under the lock: where the piece at pos ends, as far as that is remembered. */
+static uint32_t
+piece_end(const struct text *t, uint32_t pos)
+{
+	uint32_t first = t->n_ends > RECENT ? t->n_ends - RECENT : 0;
+
+	for (uint32_t i = first; i < t->n_ends; i++)
+		if (t->ends[i % RECENT] > pos)
+			return t->ends[i % RECENT];
+	return t->n;
+}
+
+/*
+ * Under the lock: what the piece behind *pos says up to end; *pos moves behind it. A reader that was ahead
+ * may have been inside a character.
+ */
 static struct str
 next_piece(const struct text *t, uint32_t *pos, uint32_t end, size_t max)
 {
 	struct str v;
 
 	do {
-		v = text_piece(t, *pos, end, max);
+		uint32_t own = piece_end(t, *pos);
+
+		v = text_piece(t, *pos, own < end ? own : end, max);
 		*pos += (uint32_t)v.n;
 		while (v.n > 0 && inside_character(v.p[0]))
 			v = str_sub(v, 1, v.n);

@@ -134,6 +134,45 @@ events_stand_where_they_were_said(void **state)
 	loop_destroy(&l);
 }
 
+/* The text from pos on as its pieces, each ended with a '|'. */
+static void
+assert_pieces(struct stream *s, uint32_t from, const char *want)
+{
+	struct stream_pos pos = { .text = from };
+	struct stream_item it;
+	char out[512];
+	size_t n = 0;
+
+	while (stream_next(s, pos, 100, &it) && it.kind == STREAM_TEXT) {
+		n += (size_t)snprintf(out + n, sizeof(out) - n, "%.*s|", STR_ARG(it.data));
+		pos = it.after;
+	}
+	out[n] = '\0';
+	assert_string_equal(out, want);
+}
+
+static void
+recent_text_is_read_in_the_pieces_it_came_in(void **state)
+{
+	static const char *const said[] = { "The ", "b", "ell", " r", "\xC3", "\xA9", "n", "d." };
+	struct loop *l = loop_create();
+	struct stream *s = stream_create(l, 0, 0);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++)
+		stream_text(s, false, str_c(said[i]));
+	assert_pieces(s, 0, "The |b|ell| r|\xC3\xA9|n|d.|");
+	assert_pieces(s, 6, "ll| r|\xC3\xA9|n|d.|"); /* a cursor inside a piece gets its rest */
+	for (int i = 0; i < 12; i++)
+		stream_text(s, false, STR("x"));
+	/* 19 pieces: the ends of the first three are forgotten */
+	assert_pieces(s, 0, "The bell r|\xC3\xA9|n|d.|x|x|x|x|x|x|x|x|x|x|x|x|");
+	assert_pieces(s, 5, "ell r|\xC3\xA9|n|d.|x|x|x|x|x|x|x|x|x|x|x|x|");
+	stream_finish(s, "done", STR("{}"));
+	run_for(l, 2);
+	loop_destroy(&l);
+}
+
 static void
 only_whole_characters_are_read(void **state)
 {
@@ -433,6 +472,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_stand_where_they_were_said),
+		cmocka_unit_test(recent_text_is_read_in_the_pieces_it_came_in),
 		cmocka_unit_test(only_whole_characters_are_read),
 		cmocka_unit_test(long_text_survives_its_blocks),
 		cmocka_unit_test(forged_positions_are_made_safe),
