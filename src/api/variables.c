@@ -47,7 +47,7 @@ static const struct filter variable_filters[] = {
 };
 static const struct sort_key variable_sorts[] = { { "updated_at", "t.updated_at" }, { "key", "t.key" }, { NULL } };
 static const struct resource res_variable = {
-	.name = "variable", .table = "variable", .where = REST_LIVE_VARIABLE, .fields = variable_fields, .filters = variable_filters,
+	.name = "variable", .not_found = "variable_not_found", .table = "variable", .where = REST_LIVE_VARIABLE, .fields = variable_fields, .filters = variable_filters,
 	.sorts = variable_sorts,
 };
 

@@ -94,7 +94,7 @@ is $s->get('/variables/resolve')->{status}, 400, 'resolve: a session is required
 # ---- delete ----
 
 is $s->del("/variables/$var{page}")->{json}{data}{deleted}, $yes, 'a variable is deleted';
-is $s->get("/variables/$var{page}")->{status}, 404, 'and gone';
+is $s->get("/variables/$var{page}")->{json}{error}{code}, 'variable_not_found', 'and gone';
 is nearest("session_id=$id&branch_id=main&floor_id=$floor&page_id=$page")->{k}, 'still floor', 'what lay below it shows';
 is $s->del("/variables/$var{page}")->{status}, 404, 'deleting it again: 404';
 
