@@ -172,8 +172,10 @@ const struct field wire_capabilities_answer[] = {
 	{ "prompt_modes", FT_ARRAY, FF_REQUIRED, .items = &mode_item, .dflt =
 	    "[{\"name\":\"compat_strict\",\"description\":\"What SillyTavern would send, message for message.\",\"agentic_scope\":\"none\"},"
 	    "{\"name\":\"compat_plus\",\"description\":\"The same with declared additions, each named in the trace.\",\"agentic_scope\":\"limited\"},"
-	    "{\"name\":\"native\",\"description\":\"This server's own pipeline: order and conditions are data.\",\"agentic_scope\":\"primary\"},"
-	    "{\"name\":\"rearrange\",\"description\":\"Native blocks laid out by the order of a preset's nodes.\",\"agentic_scope\":\"limited\"}]" },
+	    "{\"name\":\"native\",\"description\":\"This server's own pipeline: order and conditions are data.\",\"agentic_scope\":\"primary\"}]" },
+	{ "further_prompt_modes", FT_ARRAY, FF_REQUIRED, .items = &mode_item,
+	    .doc = "clients of before take a name that they do not know for compat_strict, so these are not among prompt_modes", .dflt =
+	    "[{\"name\":\"rearrange\",\"description\":\"Native blocks laid out by the order of a preset's nodes.\",\"agentic_scope\":\"limited\"}]" },
 	{ "structure", FT_OBJECT, FF_REQUIRED, .fields = of_structure },
 	{ "delivery", FT_OBJECT, FF_REQUIRED, .fields = of_delivery },
 	{ "budget", FT_OBJECT, FF_REQUIRED, .fields = of_budget },
