@@ -143,9 +143,14 @@ all_verify(struct verify *w)
 		return account_verify(w, arena_strdup(w->ctl->a, w->account));
 	if (db_tx(w->ctl->ctx, DB_READ, accounts_list, &names) < 0)
 		return -1;
-	for (size_t i = 0; i < names.v.n; i++)
-		if (account_verify(w, names.v.v[i]) < 0)
+	for (size_t i = 0; i < names.v.n; i++) {
+		if (account_verify(w, names.v.v[i]) == 0)
+			continue;
+		if (w->ctl->ctx->err.kind != ERR_FORBIDDEN)
 			return -1;
+		fprintf(stderr, "tavernctl: %s: left out\n", w->ctl->ctx->err.msg); /* a disabled account cannot be entered */
+		err_clear(w->ctl->ctx);
+	}
 	return 0;
 }
 
