@@ -6,7 +6,7 @@ DECLARE
 	t text;
 BEGIN
 	FOREACH t IN ARRAY ARRAY['document', 'blob', 'asset', 'asset_version', 'active_preset', 'session', 'segment', 'branch', 'floor', 'page',
-		'message', 'variable', 'var_change', 'run', 'run_text', 'idempotency', 'turn_frame', 'turn_record', 'event', 'job', 'job_file'] LOOP
+		'message', 'message_words', 'search_mark', 'variable', 'var_change', 'run', 'run_text', 'idempotency', 'turn_frame', 'turn_record', 'event', 'job', 'job_file'] LOOP
 		EXECUTE format('ALTER TABLE tavern.%I ENABLE ROW LEVEL SECURITY', t);
 		EXECUTE format('CREATE POLICY own ON tavern.%I TO tavern_app USING (account_no = tavern.acct())', t);
 		EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON tavern.%I TO tavern_app', t);

@@ -3,6 +3,7 @@
  * change of text. Counts and places are kept with every write.
  */
 #include "api/rest.h"
+#include "api/search.h"
 #include "api/tables.h"
 #include "base/id.h"
 #include "base/limits.h"
@@ -28,13 +29,26 @@ static const struct field message_fields[] = {
 static const struct field by_page = { "page_id", FT_STRING, .min = 1 };
 static const struct field by_role = { "role", FT_ENUM, .choices = roles };
 static const struct field by_hidden = { "is_hidden", FT_BOOL };
+/* Of a search; a session narrows a plain list, too. */
+static const struct field by_words = { "q", FT_STRING, .min = 1, .max = LIM_KEYWORD, .doc = "words that the text holds, or that begin words of it" };
+static const struct field by_session = { "session_id", FT_STRING, .min = 1 };
+static const struct field by_character = { "character_id", FT_STRING, .min = 1, .doc = "with q: in the chats with this character" };
+static const struct field by_branch = { "branch_id", FT_STRING, .min = 1, .doc = "with q and session_id: what this branch shows" };
+static const struct field with_inactive = { "include_inactive", FT_BOOL, .doc = "with q: also pages that do not count" };
+static const struct field with_hidden = { "include_hidden", FT_BOOL, .doc = "with q: also hidden messages" };
 static const struct filter filters[] = {
+	{ &by_words, FILTER_WHERE, "$? <> ''" },
+	{ &by_session, FILTER_WHERE, "t.segment_no = ANY (ARRAY(SELECT g.no FROM segment g JOIN session s ON s.account_no = acct() AND s.no = g.session_no WHERE g.account_no = acct() AND s.id = $?))" },
+	{ &by_character, FILTER_WHERE, "$? <> ''" },
+	{ &by_branch, FILTER_WHERE, "$? <> ''" },
+	{ &with_inactive, FILTER_WHERE, "$?::boolean IS NOT NULL" },
+	{ &with_hidden, FILTER_WHERE, "$?::boolean IS NOT NULL" },
 	{ &by_page, FILTER_WHERE, "t.page_no = (SELECT p.no FROM page p WHERE p.account_no = acct() AND p.id = $?)" },
 	{ &by_role, FILTER_EQ, "t.role" },
 	{ &by_hidden, FILTER_EQ, "t.is_hidden" },
 	{ NULL }
 };
-static const struct sort_key sorts[] = { { "created_at", "t.created_at" }, { "seq", "t.seq" }, { NULL } };
+static const struct sort_key sorts[] = { { "created_at", "t.created_at" }, { "seq", "t.seq" }, { "relevance", "t.no" }, { NULL } }; /* relevance: of a search */
 static const struct resource res_message = {
 	.name = "message", .table = "message", .where = REST_LIVE_MESSAGE, .fields = message_fields, .filters = filters, .sorts = sorts,
 };
@@ -62,6 +76,20 @@ static const struct field patch_body[] = {
 	FIELD_END
 };
 /* clang-format on */
+
+/* A list, or with q a search. */
+static int
+message_list(struct request *r)
+{
+	static const char *const of_search[] = { "character_id", "branch_id", "include_inactive", "include_hidden" };
+
+	if (req_query(r, "q").p)
+		return search_messages(r);
+	for (size_t i = 0; i < sizeof(of_search) / sizeof(*of_search); i++)
+		if (json_has(r->query, of_search[i]))
+			return fail_field(r->ctx, "/q", "required", "%s belongs to a search: say q", of_search[i]);
+	return rest_list(r);
+}
 
 struct message_work {
 	struct str id;
@@ -145,6 +173,8 @@ patch_work(struct request *r, void *arg)
 		P_STR(json_get_str(in, "content_format")), json_has(in, "is_hidden") ? P_BOOL(json_get_bool(in, "is_hidden", false)) : P_NULL,
 		P_STR(json_get_str(in, "source")), counted ? P_INT(tokens_of(in)) : P_NULL,
 		json_has(in, "seq") ? P_INT(json_get_int(in, "seq", 0)) : P_NULL) < 0)
+		return -1;
+	if (json_has(in, "content") && db_exec(r->ctx, STMT_search_change, P_INT(row_int(rs, 0))) < 0)
 		return -1;
 	return message_answer(r, w);
 }
@@ -261,12 +291,42 @@ static const struct field visibility_answer[] = {
 	{ "meta", FT_OBJECT, .fields = visibility_meta },
 	FIELD_END
 };
+static const struct field excerpt_piece[] = {
+	{ "text", FT_STRING },
+	{ "match", FT_BOOL },
+	FIELD_END
+};
+static const struct field excerpt_item = { "piece", FT_OBJECT, .fields = excerpt_piece };
+static const struct field found[] = {
+	{ "session_id", FT_STRING },
+	{ "floor_id", FT_STRING },
+	{ "floor_no", FT_INT, .bounded = true, .max = INT64_MAX },
+	{ "branch_id", FT_STRING, .doc = "that made the floor" },
+	{ "rank", FT_NUMBER, .doc = "more is better; only good for comparing" },
+	{ "excerpt", FT_ARRAY, .items = &excerpt_item, .doc = "pieces of the text around the first match" },
+	FIELD_END
+};
+/* message_fields, and where a search found it */
+static const struct field found_fields[] = {
+	{ "id", FT_STRING },
+	{ "page_id", FT_STRING },
+	{ "seq", FT_INT, .bounded = true, .max = INT64_MAX },
+	{ "role", FT_ENUM, .choices = roles },
+	{ "content", FT_STRING },
+	{ "content_format", FT_ENUM, .choices = formats },
+	{ "token_count", FT_INT, .bounded = true, .max = INT64_MAX },
+	{ "is_hidden", FT_BOOL },
+	{ "source", FT_STRING, FF_NULLABLE },
+	{ "created_at", FT_TIME },
+	{ "found", FT_OBJECT, FF_OPTIONAL, .fields = found },
+	FIELD_END
+};
 static const int errors_read[] = { 404, 0 };
 static const int errors_write[] = { 404, 409, 0 };
 
 const struct route api_messages_routes[] = {
-	{ METHOD_GET, "/messages", rest_list, AUTH_ACCOUNT, .answer_kind = ANSWER_LIST, .answer = message_fields, .arg = &res_message, .tag = "messages",
-	  .summary = "List messages" },
+	{ METHOD_GET, "/messages", message_list, AUTH_ACCOUNT, .answer_kind = ANSWER_LIST, .answer = found_fields, .arg = &res_message, .tag = "messages",
+	  .summary = "List messages, or search in their words with q" },
 	{ METHOD_POST, "/messages", message_create, AUTH_ACCOUNT, .body = create_body, .answer = message_fields, .status = 201, .errors = errors_write,
 	  .tag = "messages", .summary = "Write a message on a page that is not committed" },
 	{ METHOD_POST, "/messages/batch/delete", message_batch_delete, AUTH_ACCOUNT, .body = rest_batch_ids, .answer = rest_batch_answer,

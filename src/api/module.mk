@@ -12,6 +12,8 @@ libapi_a_SOURCES = \
 	src/api/entries.c \
 	src/api/entries.h \
 	src/api/explain.c \
+	src/api/excerpt.c \
+	src/api/excerpt.h \
 	src/api/exports.c \
 	src/api/floors.c \
 	src/api/imports.c \
@@ -30,6 +32,8 @@ libapi_a_SOURCES = \
 	src/api/rest.c \
 	src/api/rest.h \
 	src/api/runs.c \
+	src/api/search.c \
+	src/api/search.h \
 	src/api/sessions.c \
 	src/api/sessions.h \
 	src/api/streams.c \

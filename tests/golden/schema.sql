@@ -5,6 +5,60 @@ CREATE FUNCTION tavern.acct() RETURNS integer
 CREATE FUNCTION tavern.now_ms() RETURNS bigint
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
+CREATE FUNCTION tavern.search_dense() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$ SELECT '[฀-໿က-႟ក-៿⺀-⿟々-〇〡-〯〱-鿿가-힯豈-﫿ｦ-ﾟ𠀀-𿿿]' $$;
+CREATE FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean) RETURNS TABLE(no bigint, rank real)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'tavern', 'pg_catalog'
+    SET enable_bitmapscan TO 'on'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+	wanted tsquery := search_query(q);
+	runs text[] := ARRAY(SELECT lower(r.run[1]) FROM regexp_matches(q, search_dense() || '{3,}', 'g') r (run));
+	mark bigint := coalesce((SELECT s.upto FROM search_mark s WHERE s.account_no = acct()), 0);
+BEGIN
+	RETURN QUERY
+	WITH hit AS MATERIALIZED (
+		SELECT w.message_no AS m_no, ts_rank(w.words, wanted, 1) AS r FROM message_words w WHERE w.account_no = acct() AND w.words @@ wanted
+		UNION ALL
+		SELECT m.no, ts_rank(x.words, wanted, 1)
+		  FROM message m, LATERAL (SELECT search_words(m.content) AS words) x
+		 WHERE m.account_no = acct() AND m.no > mark AND x.words @@ wanted
+	)
+	SELECT m.no, hit.r
+	  FROM hit
+	  JOIN message m ON m.account_no = acct() AND m.no = hit.m_no
+	  JOIN segment g ON g.account_no = acct() AND g.no = m.segment_no
+	  JOIN session s ON s.account_no = acct() AND s.no = g.session_no AND s.deleted_at IS NULL
+	 WHERE (m.active OR inactive) AND (NOT m.is_hidden OR hidden)
+	   AND (of_role IS NULL OR m.role = of_role) AND (of_session IS NULL OR s.id = of_session) AND (of_character IS NULL OR s.character_id = of_character)
+	   AND (of_branch IS NULL OR EXISTS (SELECT FROM branch b CROSS JOIN unnest(b.segs, b.his) r (seg, hi)
+	         WHERE b.account_no = acct() AND b.session_no = s.no AND b.id = of_branch AND r.seg = m.segment_no AND r.hi >= m.floor_seq))
+	   AND NOT EXISTS (SELECT FROM unnest(runs) u (run) WHERE strpos(lower(m.content), u.run) = 0);
+END $$;
+CREATE FUNCTION tavern.search_query(q text) RETURNS tsquery
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'tavern', 'pg_catalog'
+    AS $$
+	SELECT coalesce(string_agg('''' || replace(replace(x.term, '', '\'), '''', '''''') || x.prefix, ' & '), '')::tsquery
+	  FROM (
+		SELECT w.lexeme AS term, ''':*' AS prefix FROM unnest(to_tsvector('simple', regexp_replace(q, search_dense() || '+', ' ', 'g'))) w
+		UNION
+		SELECT substr(r.run[1], p.i, 2), CASE WHEN length(r.run[1]) = 1 THEN ''':*' ELSE '''' END
+		  FROM regexp_matches(q, search_dense() || '+', 'g') r (run), generate_series(1, greatest(length(r.run[1]) - 1, 1)) p (i)) x
+$$;
+CREATE FUNCTION tavern.search_words(t text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'tavern', 'pg_catalog'
+    AS $$
+	SELECT to_tsvector('simple', regexp_replace(left(t, 64000), search_dense() || '+', ' ', 'g')) || coalesce((
+		SELECT array_to_tsvector(array_agg(DISTINCT g.pair))
+		  FROM (SELECT u.c || CASE WHEN lead(u.c) OVER w ~ search_dense() THEN lead(u.c) OVER w ELSE '' END AS pair, u.c
+		          FROM unnest(string_to_array(left(t, 64000), NULL)) WITH ORDINALITY u (c, i) WINDOW w AS (ORDER BY u.i)) g
+		 WHERE t ~ search_dense() AND g.c ~ search_dense()), '')
+$$;
 CREATE TABLE tavern.account (
     no integer NOT NULL,
     id text NOT NULL COLLATE pg_catalog."C",
@@ -292,6 +346,11 @@ ALTER TABLE tavern.message ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+CREATE TABLE tavern.message_words (
+    account_no integer DEFAULT tavern.acct() NOT NULL,
+    message_no bigint NOT NULL,
+    words tsvector NOT NULL
+);
 CREATE TABLE tavern.migration (
     number integer NOT NULL,
     name text NOT NULL,
@@ -369,6 +428,10 @@ CREATE TABLE tavern.run_text (
     run_no bigint NOT NULL,
     at integer NOT NULL,
     text text NOT NULL
+);
+CREATE TABLE tavern.search_mark (
+    account_no integer DEFAULT tavern.acct() NOT NULL,
+    upto bigint NOT NULL
 );
 CREATE TABLE tavern.segment (
     account_no integer DEFAULT tavern.acct() NOT NULL,
@@ -584,6 +647,8 @@ ALTER TABLE ONLY tavern.message
     ADD CONSTRAINT message_pkey PRIMARY KEY (account_no, no);
 ALTER TABLE ONLY tavern.message
     ADD CONSTRAINT message_seq_key UNIQUE (account_no, page_no, seq);
+ALTER TABLE ONLY tavern.message_words
+    ADD CONSTRAINT message_words_pkey PRIMARY KEY (account_no, message_no);
 ALTER TABLE ONLY tavern.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (number);
 ALTER TABLE ONLY tavern.page
@@ -596,6 +661,8 @@ ALTER TABLE ONLY tavern.run
     ADD CONSTRAINT run_pkey PRIMARY KEY (account_no, no);
 ALTER TABLE ONLY tavern.run_text
     ADD CONSTRAINT run_text_pkey PRIMARY KEY (account_no, run_no, at);
+ALTER TABLE ONLY tavern.search_mark
+    ADD CONSTRAINT search_mark_pkey PRIMARY KEY (account_no);
 ALTER TABLE ONLY tavern.segment
     ADD CONSTRAINT segment_pkey PRIMARY KEY (account_no, no);
 ALTER TABLE ONLY tavern.session
@@ -627,6 +694,7 @@ CREATE INDEX job_ended ON tavern.job USING btree (completed_at) WHERE (completed
 CREATE INDEX job_lease ON tavern.job USING btree (lease_until) WHERE (state = 'running'::text);
 CREATE UNIQUE INDEX job_one_per_scope ON tavern.job USING btree (account_no, scope) WHERE (state = 'running'::text);
 CREATE INDEX message_story ON tavern.message USING btree (account_no, segment_no, floor_seq, side, page_no, seq);
+CREATE INDEX message_words_words ON tavern.message_words USING gin (account_no, words);
 CREATE UNIQUE INDEX page_one_active ON tavern.page USING btree (account_no, floor_no, kind) WHERE active;
 CREATE INDEX run_floor ON tavern.run USING btree (account_no, floor_no, no DESC);
 CREATE UNIQUE INDEX run_one_per_branch ON tavern.run USING btree (account_no, branch_no) WHERE (state = 'running'::text);
@@ -670,12 +738,16 @@ ALTER TABLE ONLY tavern.job_file
     ADD CONSTRAINT job_file_account_no_job_no_fkey FOREIGN KEY (account_no, job_no) REFERENCES tavern.job(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.message
     ADD CONSTRAINT message_account_no_page_no_fkey FOREIGN KEY (account_no, page_no) REFERENCES tavern.page(account_no, no) ON DELETE CASCADE;
+ALTER TABLE ONLY tavern.message_words
+    ADD CONSTRAINT message_words_account_no_message_no_fkey FOREIGN KEY (account_no, message_no) REFERENCES tavern.message(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.page
     ADD CONSTRAINT page_account_no_floor_no_fkey FOREIGN KEY (account_no, floor_no) REFERENCES tavern.floor(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.run
     ADD CONSTRAINT run_account_no_floor_no_fkey FOREIGN KEY (account_no, floor_no) REFERENCES tavern.floor(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.run_text
     ADD CONSTRAINT run_text_account_no_run_no_fkey FOREIGN KEY (account_no, run_no) REFERENCES tavern.run(account_no, no) ON DELETE CASCADE;
+ALTER TABLE ONLY tavern.search_mark
+    ADD CONSTRAINT search_mark_account_no_fkey FOREIGN KEY (account_no) REFERENCES tavern.account(no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.segment
     ADD CONSTRAINT segment_account_no_session_no_fkey FOREIGN KEY (account_no, session_no) REFERENCES tavern.session(account_no, no) ON DELETE CASCADE;
 ALTER TABLE ONLY tavern.session
@@ -712,6 +784,7 @@ ALTER TABLE tavern.idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.job ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.job_file ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.message ENABLE ROW LEVEL SECURITY;
+ALTER TABLE tavern.message_words ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON tavern.active_preset TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.asset TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.asset_version TO tavern_app USING ((account_no = tavern.acct()));
@@ -724,9 +797,11 @@ CREATE POLICY own ON tavern.idempotency TO tavern_app USING ((account_no = taver
 CREATE POLICY own ON tavern.job TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.job_file TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.message TO tavern_app USING ((account_no = tavern.acct()));
+CREATE POLICY own ON tavern.message_words TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.page TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.run TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.run_text TO tavern_app USING ((account_no = tavern.acct()));
+CREATE POLICY own ON tavern.search_mark TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.segment TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.session TO tavern_app USING ((account_no = tavern.acct()));
 CREATE POLICY own ON tavern.turn_frame TO tavern_app USING ((account_no = tavern.acct()));
@@ -736,6 +811,7 @@ CREATE POLICY own ON tavern.variable TO tavern_app USING ((account_no = tavern.a
 ALTER TABLE tavern.page ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.run ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.run_text ENABLE ROW LEVEL SECURITY;
+ALTER TABLE tavern.search_mark ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.segment ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tavern.session ENABLE ROW LEVEL SECURITY;
 CREATE POLICY sys ON tavern.branch TO tavern_sys USING (true);
@@ -763,6 +839,14 @@ GRANT ALL ON FUNCTION tavern.acct() TO tavern_app;
 GRANT ALL ON FUNCTION tavern.acct() TO tavern_sys;
 GRANT ALL ON FUNCTION tavern.now_ms() TO tavern_app;
 GRANT ALL ON FUNCTION tavern.now_ms() TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_dense() TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_dense() TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean) TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean) TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_query(q text) TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_query(q text) TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_words(t text) TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_words(t text) TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.account TO tavern_app;
 GRANT SELECT ON TABLE tavern.account TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.account_no_seq TO tavern_app;
@@ -812,6 +896,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.message TO tavern_app;
 GRANT SELECT,INSERT,UPDATE ON TABLE tavern.message TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.message_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.message_no_seq TO tavern_sys;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.message_words TO tavern_app;
 GRANT SELECT ON TABLE tavern.migration TO tavern_app;
 GRANT SELECT ON TABLE tavern.migration TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.page TO tavern_app;
@@ -824,6 +909,7 @@ GRANT USAGE ON SEQUENCE tavern.run_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.run_no_seq TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.run_text TO tavern_app;
 GRANT SELECT,INSERT,DELETE ON TABLE tavern.run_text TO tavern_sys;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.search_mark TO tavern_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.segment TO tavern_app;
 GRANT SELECT ON TABLE tavern.segment TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.segment_no_seq TO tavern_app;
