@@ -122,6 +122,7 @@ CREATE TABLE tavern.page (
 	finish_reason text,
 	model text,
 	error json,
+	run_no bigint,                          -- that made it
 	created_at bigint NOT NULL,
 	updated_at bigint NOT NULL,
 	PRIMARY KEY (account_no, no),

@@ -67,6 +67,7 @@ CREATE TABLE tavern.run (
 	worker text NOT NULL,                   -- <host>/<generation>-<slot>
 	on_disconnect text NOT NULL DEFAULT 'abort' CHECK (on_disconnect IN ('abort', 'continue')),
 	config json NOT NULL DEFAULT '{}',      -- frozen: provider, model, parameters, preset and profile per slot
+	said_from int NOT NULL DEFAULT 0,       -- bytes of the page's text that stood there before: a reply that goes on
 	error json,
 	verifier json,
 	started_at bigint NOT NULL,
@@ -83,9 +84,10 @@ CREATE INDEX run_floor ON tavern.run (account_no, floor_no, no DESC);
 CREATE TABLE tavern.run_text (
 	account_no int NOT NULL,
 	run_no bigint NOT NULL,
-	at int NOT NULL,                        -- byte offset of this piece
+	reasoning boolean NOT NULL DEFAULT false,
+	at int NOT NULL,                        -- byte offset of this piece in the text, or in the reasoning
 	text text NOT NULL,
-	PRIMARY KEY (account_no, run_no, at),
+	PRIMARY KEY (account_no, run_no, reasoning, at),
 	FOREIGN KEY (account_no, run_no) REFERENCES tavern.run (account_no, no) ON DELETE CASCADE
 );
 
@@ -94,12 +96,14 @@ CREATE TABLE tavern.idempotency (
 	account_no int NOT NULL DEFAULT tavern.acct(),
 	route text COLLATE "C" NOT NULL,
 	key text COLLATE "C" NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 255),
-	hash bytea NOT NULL,                    -- SHA-256 of the request body and path
+	hash bytea NOT NULL,                    -- SHA-256 of the path and the request body as understood
 	run_no bigint NOT NULL,
+	answer text COMPRESSION lz4,            -- of the committed turn, as the first caller got it
 	created_at bigint NOT NULL,
 	PRIMARY KEY (account_no, route, key),
 	FOREIGN KEY (account_no, run_no) REFERENCES tavern.run (account_no, no) ON DELETE CASCADE
 );
+CREATE INDEX idempotency_run ON tavern.idempotency (account_no, run_no);
 CREATE INDEX idempotency_age ON tavern.idempotency (created_at);               -- the system's: sweeper
 
 -- The settings that turns of a session ran by: one row for all turns that ran by the same.

@@ -25,7 +25,7 @@ GRANT USAGE ON SCHEMA tavern TO tavern_app, tavern_sys;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA tavern TO tavern_app, tavern_sys;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA tavern TO tavern_app, tavern_sys;
 GRANT UPDATE ON tavern.run, tavern.floor, tavern.page, tavern.job TO tavern_sys;
-GRANT INSERT, DELETE ON tavern.run_text TO tavern_sys;
+GRANT INSERT, UPDATE, DELETE ON tavern.run_text TO tavern_sys;
 GRANT INSERT ON tavern.event, tavern.page TO tavern_sys;
 GRANT UPDATE ON tavern.event TO tavern_sys;
 GRANT INSERT, UPDATE ON tavern.message TO tavern_sys;

@@ -165,8 +165,8 @@ WITH r AS (
 	UPDATE floor SET state = 'committed', token_in = $16, token_out = $17, committed_at = coalesce(committed_at, $18), updated_at = $18
 	  FROM r WHERE account_no = acct() AND floor.no = $4 RETURNING floor.no
 ), p AS (
-	INSERT INTO page (id, floor_no, kind, page_seq, active, reasoning, summaries, usage, finish_reason, model, created_at, updated_at)
-	SELECT $5, f.no, 'output', $21, true, $11, $12, $13, $14, $15, $18, $18 FROM f RETURNING no
+	INSERT INTO page (id, floor_no, kind, page_seq, active, reasoning, summaries, usage, finish_reason, model, run_no, created_at, updated_at)
+	SELECT $5, f.no, 'output', $21, true, $11, $12, $13, $14, $15, $3, $18, $18 FROM f RETURNING no
 ), m AS (
 	INSERT INTO message (id, page_no, segment_no, floor_seq, side, seq, active, role, content, sent, source, token_count, created_at)
 	SELECT $7, p.no, $6, $2, 2, 0, true, 'assistant', $8, $9, 'model', $10, $18 FROM p
@@ -190,9 +190,10 @@ SELECT p.no FROM p;
 -- name: turn_again
 -- A run that makes another output page of the branch's head floor. The floor stays what it is, committed or failed, until the page is there.
 -- No row: the head moved, another branch sees it by now, or it is not done. Holds the segment: whoever forks waits, and then sees the run.
--- $1 session no, $2 branch no, $3 segment, $4 floor number, $5 run id, $6 type, $7 lease until, $8 worker, $9 on_disconnect, $10 config, $11 now
-INSERT INTO run (id, session_no, branch_no, floor_no, type, state, phase, lease_until, worker, on_disconnect, config, started_at, updated_at)
-SELECT $5, $1, b.no, f.no, $6, 'running', 'input_recorded', $7, $8, $9, $10, $11, $11
+-- $1 session no, $2 branch no, $3 segment, $4 floor number, $5 run id, $6 type, $7 lease until, $8 worker, $9 on_disconnect, $10 config, $11 now,
+-- $12 bytes of the reply that goes on
+INSERT INTO run (id, session_no, branch_no, floor_no, type, state, phase, lease_until, worker, on_disconnect, config, said_from, started_at, updated_at)
+SELECT $5, $1, b.no, f.no, $6, 'running', 'input_recorded', $7, $8, $9, $10, $12, $11, $11
   FROM branch b
   JOIN segment g ON g.account_no = acct() AND g.no = $3 AND g.shared_upto < $4
   JOIN floor f ON f.account_no = acct() AND f.segment_no = $3 AND f.floor_seq = $4 AND f.state IN ('committed', 'failed')
@@ -334,7 +335,8 @@ UPDATE message m SET sent = coalesce(x.sent, m.sent), token_count = CASE WHEN x.
 
 -- name: turn_fail
 -- The run ends; a floor that was being made fails with it, its message no longer counts; what had been said is kept on a failed page.
--- $1 run no, $2 floor no, $3 state (failed | cancelled), $4 error, $5 now, $6 phase_seq, $7 page id, $8 partial text, $9 message id, $10 segment, $11 floor number, $12 session id
+-- $1 run no, $2 floor no, $3 state (failed | cancelled), $4 error, $5 now, $6 phase_seq, $7 page id, $8 partial text, $9 message id, $10 segment, $11 floor number, $12 session id,
+-- $13 partial reasoning or null
 WITH r AS (
 	UPDATE run SET state = $3, error = $4, phase_seq = $6, updated_at = $5, completed_at = $5
 	 WHERE account_no = acct() AND no = $1 AND state = 'running' RETURNING no
@@ -345,8 +347,8 @@ WITH r AS (
 	UPDATE message SET active = false FROM f, page
 	 WHERE message.account_no = acct() AND page.account_no = acct() AND page.floor_no = f.no AND message.page_no = page.no AND message.active
 ), p AS (
-	INSERT INTO page (id, floor_no, kind, page_seq, active, state, error, created_at, updated_at)
-	SELECT $7, $2, 'output', 1 + (SELECT coalesce(max(page_seq), 0) FROM page WHERE account_no = acct() AND floor_no = $2), false, 'failed', $4, $5, $5 FROM r
+	INSERT INTO page (id, floor_no, kind, page_seq, active, state, reasoning, error, run_no, created_at, updated_at)
+	SELECT $7, $2, 'output', 1 + (SELECT coalesce(max(page_seq), 0) FROM page WHERE account_no = acct() AND floor_no = $2), false, 'failed', $13, $4, $1, $5, $5 FROM r
 	 WHERE $8::text <> '' RETURNING no
 ), m AS (
 	INSERT INTO message (id, page_no, segment_no, floor_seq, side, seq, active, role, content, source, created_at)

@@ -46,6 +46,7 @@ turn_runner(struct app *app)
 {
 	const struct settings *s = app->set;
 	struct turns_conf conf = { .loop = app->loop,
+		.db = app->db,
 		.db_sys = app->db_sys,
 		.llm = app->llm,
 		.waker = waker_create(app->arena, s->listen_dir),

@@ -25,6 +25,7 @@
 	X(turns) \
 	X(timeline) \
 	X(runs) \
+	X(streams) \
 	X(prompt_runtime) \
 	X(explain) \
 	X(floors) \

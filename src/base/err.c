@@ -8,6 +8,40 @@
 
 #define VALIDATION_CODE "validation_error"
 
+static const char *const kinds[ERR__COUNT] = {
+	[ERR_NONE] = "none",
+	[ERR_INVALID] = "invalid",
+	[ERR_UNAUTHENTICATED] = "unauthenticated",
+	[ERR_FORBIDDEN] = "forbidden",
+	[ERR_NOT_FOUND] = "not_found",
+	[ERR_METHOD] = "method",
+	[ERR_CONFLICT] = "conflict",
+	[ERR_GONE] = "gone",
+	[ERR_TOO_LARGE] = "too_large",
+	[ERR_MEDIA_TYPE] = "media_type",
+	[ERR_RATE] = "rate",
+	[ERR_CANCELLED] = "cancelled",
+	[ERR_INTERNAL] = "internal",
+	[ERR_UPSTREAM] = "upstream",
+	[ERR_UNAVAILABLE] = "unavailable",
+	[ERR_TIMEOUT] = "timeout",
+};
+
+const char *
+err_kind_name(enum err_kind k)
+{
+	return kinds[k];
+}
+
+enum err_kind
+err_kind_of(struct str name)
+{
+	for (int k = 0; k < ERR__COUNT; k++)
+		if (str_is(name, kinds[k]))
+			return (enum err_kind)k;
+	return ERR_NONE;
+}
+
 int
 fail(struct ctx *c, enum err_kind k, const char *code, const char *fmt, ...)
 {

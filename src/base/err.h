@@ -30,6 +30,9 @@ enum err_kind {
 	ERR__COUNT
 };
 
+const char *err_kind_name(enum err_kind k); /* "conflict": of errors that are kept */
+enum err_kind err_kind_of(struct str name); /* ERR_NONE if it is none */
+
 struct err_field {
 	const char *path;    /* "/message", "/items/0/name" */
 	const char *code;    /* as the original server: "required", "type", "enum", "minimum", "maxLength", … */

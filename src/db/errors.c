@@ -42,6 +42,7 @@ static const struct constraint_row constraint_rows[] = {
 	{ "account_id_key", ERR_CONFLICT, "account_exists", "an account with this id exists already" },
 	{ "run_one_per_branch", ERR_CONFLICT, "generation_conflict", "a generation is already in progress on this branch" },
 	{ "job_one_per_scope", ERR_CONFLICT, "job_scope_busy", "another job of this scope runs" },
+	{ "idempotency_pkey", ERR_CONFLICT, "idempotency_key_taken", "another request uses this Idempotency-Key just now" },
 	{ "asset_user_name_key", ERR_CONFLICT, "user_conflict", "a user with this name exists already" },
 	{ NULL, ERR_NONE, NULL, NULL },
 };

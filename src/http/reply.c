@@ -50,7 +50,7 @@ add_common_headers(struct exchange *x)
 		return;
 	add_header(&x->headers, "Access-Control-Allow-Origin", origin);
 	add_header(&x->headers, "Access-Control-Expose-Headers",
-	    STR("X-Request-Id, X-Tavern-Ignored-Fields, Retry-After, Content-Disposition"));
+	    STR("X-Request-Id, X-Tavern-Ignored-Fields, Idempotent-Replayed, Retry-After, Content-Disposition"));
 }
 
 static void

@@ -45,7 +45,7 @@ again_open_send(struct ctx *c, struct turn *t)
 {
 	t->written = db_query(c, STMT_turn_again, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(t->segment), P_INT(t->floor_seq), P_C(t->run_id.s),
 	    P_C(turn_run_type(t)), P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker), P_C(t->continues ? "continue" : "abort"),
-	    P_STR(turn_config_print(t)), P_INT(c->now));
+	    P_STR(turn_config_print(t)), P_INT(c->now), P_INT(t->goes_on ? (int64_t)turn_joined(t, STR("")).n : 0));
 }
 
 /* Behind the first row: which floor it is now, and which of its pages. */

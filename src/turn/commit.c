@@ -106,6 +106,7 @@ open_send(struct ctx *c, void *arg)
 		return -1;
 	if (t->target.again) {
 		again_open_send(c, t);
+		turn_key_claim_send(c, t);
 		return 0;
 	}
 	before = branch_window(c->a, &t->s.branch, t->s.branch.head, t->s.branch.head, &n);
@@ -113,6 +114,7 @@ open_send(struct ctx *c, void *arg)
 	    P_C(t->floor_id.s), P_STR(t->s.branch.id), n ? P_INT(before[0].segment) : P_NULL, P_C(t->input_page.s), P_C(t->message_id.s),
 	    P_STR(t->q.message), P_INT(tokens), P_C(t->run_id.s), P_C(turn_run_type(t)), P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker),
 	    P_C(t->continues ? "continue" : "abort"), P_STR(turn_config_print(t)), P_INT(c->now), P_STR(text), P_STR(rolls_print(c, sent ? sent->rolls : NULL)));
+	turn_key_claim_send(c, t);
 	return 0;
 }
 
@@ -271,6 +273,7 @@ commit_send(struct ctx *c, void *arg)
 	    &(struct write_place){ .session_no = t->s.no, .session_id = t->q.session_id, .branch_no = t->s.branch_no, .branch_id = t->s.branch.id,
 		.segment_no = t->segment, .floor_seq = t->floor_seq, .page_id = str_c(t->output_page.s) });
 	decisions_send(c, t);
+	turn_key_answer_send(c, t);
 	text_drop(c, t);
 	return 0;
 }
@@ -291,7 +294,7 @@ error_print(struct ctx *c, const struct err *e)
 	sb_add_json(&sb, str_c(e->code));
 	sb_adds(&sb, ",\"message\":");
 	sb_add_json(&sb, str_c(e->msg));
-	sb_addc(&sb, '}');
+	sb_addf(&sb, ",\"kind\":\"%s\"}", err_kind_name(e->kind)); /* for those who joined the turn by its key */
 	return sb_str(&sb);
 }
 
@@ -302,7 +305,8 @@ fail_send(struct ctx *c, void *arg)
 
 	db_query(c, STMT_turn_fail, P_INT(t->run_no), P_INT(t->floor_no), P_C(t->why.kind == ERR_CANCELLED ? "cancelled" : "failed"),
 	    P_STR(error_print(c, &t->why)), P_INT(tm_now()), P_INT(t->phase_seq), P_C(t->output_page.s), P_STR(t->said.visible.p ? t->said.visible : STR("")),
-	    P_C(t->output_message.s), P_INT(t->segment), P_INT(t->floor_seq), P_STR(t->q.session_id));
+	    P_C(t->output_message.s), P_INT(t->segment), P_INT(t->floor_seq), P_STR(t->q.session_id),
+	    t->result.reasoning.n ? P_STR(t->result.reasoning) : P_NULL);
 	text_drop(c, t);
 	return 0;
 }

@@ -7,12 +7,16 @@ libturn_a_SOURCES = \
 	src/turn/commit.c \
 	src/turn/explain.c \
 	src/turn/explain.h \
+	src/turn/follow.c \
+	src/turn/follow.h \
 	src/turn/fork.c \
 	src/turn/fork.h \
 	src/turn/gather.c \
 	src/turn/greeting.c \
 	src/turn/greeting.h \
 	src/turn/inspect.c \
+	src/turn/key.c \
+	src/turn/key.h \
 	src/turn/look.c \
 	src/turn/look.h \
 	src/turn/persist.c \
@@ -20,6 +24,8 @@ libturn_a_SOURCES = \
 	src/turn/replay.c \
 	src/turn/replay.h \
 	src/turn/report.c \
+	src/turn/run.c \
+	src/turn/run.h \
 	src/turn/scope.c \
 	src/turn/simulate.c \
 	src/turn/simulate.h \

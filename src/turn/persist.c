@@ -4,6 +4,8 @@
  * expired, whoever had them. So nothing is ever stuck, and what a crashed worker's turns had said
  * is at most a second short.
  */
+#include "turn/follow.h"
+#include "turn/key.h"
 #include "turn/turn_private.h"
 
 #include "regex/memo.h"
@@ -21,7 +23,7 @@
 
 struct round {
 	struct turns *p;
-	struct sb accounts, runs, offsets, texts;
+	struct sb accounts, runs, offsets, texts, kinds;
 	size_t n;
 };
 
@@ -61,34 +63,45 @@ array_text(struct sb *sb, struct str s)
 	sb_addc(sb, '"');
 }
 
-/* With the lock: what each running turn has said since the last round. */
+/* With the lock: what a turn has said since the last round; nothing, too, renews its lease. */
+static void
+collect(struct round *r, struct arena *a, struct turn *t, bool reasoning)
+{
+	const char *sep = r->n ? "," : "{";
+	size_t said = stream_text_len(t->stream, reasoning), *known = &t->persisted[reasoning], n = 0;
+	char *buf = NULL;
+
+	if (said > *known) {
+		n = said - *known < PIECE_MAX ? said - *known : PIECE_MAX;
+		buf = arena_alloc(a, n);
+		n = stream_copy_text(t->stream, reasoning, *known, buf, n);
+		n = utf8_whole((struct str){ buf, n });
+	}
+	if (n == 0 && reasoning)
+		return;
+	sb_addf(&r->accounts, "%s%d", sep, t->c->who.account_no);
+	sb_addf(&r->runs, "%s%lld", sep, (long long)t->run_no);
+	sb_addf(&r->offsets, "%s%zu", sep, *known);
+	sb_addf(&r->kinds, "%s%s", sep, reasoning ? "t" : "f");
+	sb_adds(&r->texts, sep);
+	array_text(&r->texts, (struct str){ buf, n });
+	t->persisting[reasoning] = n;
+	r->n++;
+}
+
 static void
 round_collect(struct round *r, struct arena *a)
 {
-	char *buf = NULL;
-
 	r->n = 0;
-	for (struct turn *t = r->p->live; t; t = t->next, r->n++) {
-		const char *sep = r->n ? "," : "{";
-		size_t said = stream_text_len(t->stream, false), n = 0;
-
-		if (said > t->persisted) {
-			n = said - t->persisted < PIECE_MAX ? said - t->persisted : PIECE_MAX;
-			buf = arena_alloc(a, n);
-			n = stream_copy_text(t->stream, false, t->persisted, buf, n);
-			n = utf8_whole((struct str){ buf, n });
-		}
+	for (struct turn *t = r->p->live; t; t = t->next) {
 		t->seen = true;
-		sb_addf(&r->accounts, "%s%d", sep, t->c->who.account_no);
-		sb_addf(&r->runs, "%s%lld", sep, (long long)t->run_no);
-		sb_addf(&r->offsets, "%s%zu", sep, t->persisted);
-		sb_adds(&r->texts, sep);
-		array_text(&r->texts, (struct str){ buf, n });
-		t->persisted += n;
+		collect(r, a, t, false);
+		collect(r, a, t, true);
 	}
 	sb_addc(&r->accounts, '}');
 	sb_addc(&r->runs, '}');
 	sb_addc(&r->offsets, '}');
+	sb_addc(&r->kinds, '}');
 	sb_addc(&r->texts, '}');
 }
 
@@ -96,11 +109,26 @@ static int
 round_write(struct ctx *c, void *arg)
 {
 	struct round *r = arg;
+	struct rows *rs = db_query(c, STMT_run_persist, P_STR(sb_str(&r->accounts)), P_STR(sb_str(&r->runs)), P_STR(sb_str(&r->offsets)),
+	    P_STR(sb_str(&r->texts)), P_INT(tm_now() + r->p->conf.lease_ms), P_STR(sb_str(&r->kinds)));
+	int rc;
 
-	return db_exec(c, STMT_run_persist, P_STR(sb_str(&r->accounts)), P_STR(sb_str(&r->runs)), P_STR(sb_str(&r->offsets)), P_STR(sb_str(&r->texts)),
-		   P_INT(tm_now() + r->p->conf.lease_ms)) < 0
-	    ? -1
-	    : 0;
+	/* Somebody else has ended it (one that has just committed is not in the list any more): the model need not go on. */
+	while ((rc = rows_next(rs)) > 0)
+		turns_cancel(r->p, row_int(rs, 0), "the run was ended by another process");
+	return rc;
+}
+
+/* With the lock: what the round has written is known now; after a failure it comes again, perhaps longer. */
+static void
+round_settle(struct turns *p, bool written)
+{
+	for (struct turn *t = p->live; t; t = t->next) {
+		for (int i = 0; i < 2; i++) {
+			t->persisted[i] += written ? t->persisting[i] : 0;
+			t->persisting[i] = 0;
+		}
+	}
 }
 
 static int
@@ -110,6 +138,7 @@ sweep(struct ctx *c, void *arg)
 	    P_STR(STR("{\"code\":\"worker_lost\",\"message\":\"the process that was generating has ended; retry the floor\"}")));
 
 	(void)arg;
+	db_query(c, STMT_key_sweep, P_INT(tm_now() - (int64_t)KEY_HOURS * 3600 * 1000));
 	if (rows_next(rs) < 0)
 		return -1;
 	metric_add(METRIC_TURNS_SWEPT, row_int(rs, 0));
@@ -121,12 +150,19 @@ sweep(struct ctx *c, void *arg)
 static void
 round_run(struct turns *p, struct ctx *c, bool sweeping)
 {
-	struct round r = { .p = p, .accounts = sb_new(c->a), .runs = sb_new(c->a), .offsets = sb_new(c->a), .texts = sb_new(c->a) };
+	struct round r = { .p = p, .accounts = sb_new(c->a), .runs = sb_new(c->a), .offsets = sb_new(c->a), .texts = sb_new(c->a), .kinds = sb_new(c->a) };
 
 	pthread_mutex_lock(&p->lock);
 	round_collect(&r, c->a);
 	pthread_mutex_unlock(&p->lock);
-	if ((r.n > 0 && db_tx(c, DB_SYSTEM, round_write, &r) < 0) || (sweeping && db_tx(c, DB_SYSTEM, sweep, NULL) < 0))
+	if (r.n > 0) {
+		bool written = db_tx(c, DB_SYSTEM, round_write, &r) == 0;
+
+		pthread_mutex_lock(&p->lock);
+		round_settle(p, written);
+		pthread_mutex_unlock(&p->lock);
+	}
+	if (failed(c) || (sweeping && db_tx(c, DB_SYSTEM, sweep, NULL) < 0))
 		log_warn("persister.round_failed", "code=%s reason=%s", c->err.code ? c->err.code : "", c->err.log ? c->err.log : "");
 }
 
@@ -167,6 +203,8 @@ turns_create(struct arena *a, const struct turns_conf *conf)
 	p->regex_memo = regex_memo_create(a, conf->cache_bytes / 4);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
+	pthread_mutex_init(&p->follow_lock, NULL);
+	pthread_cond_init(&p->follow_wake, NULL);
 	return p;
 }
 
@@ -186,6 +224,7 @@ turns_start(struct turns *p)
 void
 turns_stop(struct turns *p)
 {
+	follow_stop(p);
 	if (!p->started)
 		return;
 	pthread_mutex_lock(&p->lock);

@@ -164,7 +164,7 @@ goes_on_without_readers(const struct turn *t)
 		policy = policy_of(json_get_str(t->s.settings, "on_disconnect"));
 	if (policy == POLICY_AUTO)
 		policy = (enum turn_policy)t->p->conf.on_disconnect;
-	return policy == POLICY_CONTINUE;
+	return policy == POLICY_AUTO ? t->q.key != NULL : policy == POLICY_CONTINUE;
 }
 
 static int
@@ -452,14 +452,14 @@ turn_failed(struct turn *t)
 }
 
 /* What was said before with what the model went on to say, as SillyTavern joins them. */
-static struct str
-joined(const struct turn *t)
+struct str
+turn_joined(const struct turn *t, struct str said)
 {
 	struct str before = t->prompt->continued, postfix = t->in.preset ? prompt_preset_postfix(t->in.preset) : STR(" ");
 
 	if (str_ends(before, STR(" ")))
 		postfix = STR("");
-	return str_c(arena_printf(t->c->a, "%.*s%.*s%.*s", STR_ARG(before), STR_ARG(postfix), STR_ARG(t->said.visible)));
+	return str_c(arena_printf(t->c->a, "%.*s%.*s%.*s", STR_ARG(before), STR_ARG(postfix), STR_ARG(said)));
 }
 
 int
@@ -477,10 +477,12 @@ turn_run(struct turn *t, struct sb *answer)
 	usage_settle(t);
 	say_run(t, PHASE_CANDIDATE_GENERATED, "running", NULL);
 	if (t->goes_on)
-		t->said.visible = joined(t);
+		t->said.visible = turn_joined(t, t->said.visible);
 	t->stored_reply = prompt_reply(t->c->a, &t->in, t->said.visible, NULL);
 	if (str_eq(t->stored_reply, t->said.visible))
 		t->stored_reply = STR_NULL;
+	answer_print(t, answer);
+	t->answer = sb_str(answer);
 	say_run(t, PHASE_TRANSACTION_PREPARED, "running", NULL);
 	if (turn_record_commit(t) < 0) {
 		turn_failed(t);
@@ -493,7 +495,6 @@ turn_run(struct turn *t, struct sb *answer)
 	metric_add(METRIC_TOKENS_COMPLETION, t->result.usage.completion);
 	say_run(t, PHASE_TRANSACTION_COMMITTED, "completed", NULL);
 	say_summaries(t);
-	answer_print(t, answer);
-	stream_finish(t->stream, "done", sb_str(answer));
+	stream_finish(t->stream, "done", t->answer);
 	return 0;
 }

@@ -15,8 +15,13 @@
 #include "prompt/prompt.h"
 #include "stream/stream.h"
 
+#define TURN_CANCELLED "cancelled by request" /* why a run ended, for its readers */
+
+struct turn_key;
+
 struct turns_conf {
 	struct loop *loop;
+	struct db *db;                /* what followers of other processes' runs read */
 	struct db *db_sys;            /* persister and sweeper */
 	struct llm *llm;
 	const struct waker *waker;    /* tavern-eventd, if it listens; NULL = nobody */
@@ -68,6 +73,7 @@ struct turn_request {
 	struct str source_floor_id;   /* of a look at the story as it was there, or of a new branch; absent = the branch's head */
 	bool anywhere;                /* a look: a branch that does not exist yet is no error (source floor, else main) */
 	bool stream;                  /* events are read while it runs */
+	const struct turn_key *key;   /* Idempotency-Key (turn/key.h); NULL = none */
 	enum turn_policy on_disconnect; /* auto: what the session says, else the configuration */
 };
 

@@ -23,6 +23,12 @@ struct turns {
 	struct turn *live;
 	pthread_t persister;
 	bool started, stop;
+
+	pthread_mutex_t follow_lock;  /* of the members below (follow.c) */
+	pthread_cond_t follow_wake;
+	struct follow *followed;
+	pthread_t follower;
+	bool follow_started, follow_stopped;
 };
 
 /* A session's frozen card, compiled, and what its text says of itself. */
@@ -182,7 +188,7 @@ struct turn {
 	const char *cancelled;
 	int attempt;                  /* of the model call, from 1 */
 	bool continues;               /* goes on without readers */
-	size_t persisted;             /* bytes of text in run_text; persister */
+	size_t persisted[2], persisting[2]; /* [reasoning] bytes in run_text, and on their way; persister */
 	bool seen;                    /* by the persister: run_text may hold something */
 	struct turn *next, *prev;     /* turns.live */
 
@@ -190,6 +196,7 @@ struct turn {
 	struct llm_result result;
 	struct tagged said;
 	struct err why;               /* of a failed turn, while its failure is recorded */
+	struct str answer;            /* of the route, printed before the commit: a key keeps it */
 	struct str stored_reply;      /* persist rules' result; absent = as said */
 	struct rows *written;         /* answer of the statement that decides, while a unit is written */
 };
@@ -248,6 +255,7 @@ void turn_past_settle(struct turn *t);                                /* replay.
 /* look.c: parts of dry run, inspection and preview */
 void turn_prepared_print(struct sb *out, const struct turn *t);       /* members: messages, tokens, memory, snapshot, trace */
 void turn_look_print(struct json *o, const struct turn *t, bool of_preview);
+struct str turn_joined(const struct turn *t, struct str said);        /* what was said before, with what the model went on to say */
 const char *turn_run_type(const struct turn *t);                      /* commit.c */
 /* commit.c: each one transaction, one round trip */
 int turn_record_open(struct turn *t);
@@ -260,6 +268,9 @@ struct write_place {
 	int32_t floor_seq;
 };
 void macro_writes_send(struct ctx *c, const struct macro_result *m, const struct write_place *at); /* nothing if the page is not there */
+/* key.c: the statements of the turn's Idempotency-Key, inside the unit that opens it and the one that commits it; none without a key */
+void turn_key_claim_send(struct ctx *c, const struct turn *t);
+void turn_key_answer_send(struct ctx *c, const struct turn *t);
 /* persist.c */
 void turns_add(struct turns *p, struct turn *t);
 void turns_remove(struct turns *p, struct turn *t);

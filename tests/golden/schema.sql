@@ -268,9 +268,11 @@ CREATE TABLE tavern.idempotency (
     key text NOT NULL COLLATE pg_catalog."C",
     hash bytea NOT NULL,
     run_no bigint NOT NULL,
+    answer text,
     created_at bigint NOT NULL,
     CONSTRAINT idempotency_key_check CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 255)))
 );
+ALTER TABLE ONLY tavern.idempotency ALTER COLUMN answer SET COMPRESSION lz4;
 CREATE TABLE tavern.job (
     account_no integer DEFAULT tavern.acct() NOT NULL,
     no bigint NOT NULL,
@@ -374,6 +376,7 @@ CREATE TABLE tavern.page (
     finish_reason text,
     model text,
     error json,
+    run_no bigint,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     CONSTRAINT page_kind_check CHECK ((kind = ANY (ARRAY['input'::text, 'output'::text, 'mixed'::text]))),
@@ -405,6 +408,7 @@ CREATE TABLE tavern.run (
     worker text NOT NULL,
     on_disconnect text DEFAULT 'abort'::text NOT NULL,
     config json DEFAULT '{}'::json NOT NULL,
+    said_from integer DEFAULT 0 NOT NULL,
     error json,
     verifier json,
     started_at bigint NOT NULL,
@@ -426,6 +430,7 @@ ALTER TABLE tavern.run ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
 CREATE TABLE tavern.run_text (
     account_no integer NOT NULL,
     run_no bigint NOT NULL,
+    reasoning boolean DEFAULT false NOT NULL,
     at integer NOT NULL,
     text text NOT NULL
 );
@@ -660,7 +665,7 @@ ALTER TABLE ONLY tavern.page
 ALTER TABLE ONLY tavern.run
     ADD CONSTRAINT run_pkey PRIMARY KEY (account_no, no);
 ALTER TABLE ONLY tavern.run_text
-    ADD CONSTRAINT run_text_pkey PRIMARY KEY (account_no, run_no, at);
+    ADD CONSTRAINT run_text_pkey PRIMARY KEY (account_no, run_no, reasoning, at);
 ALTER TABLE ONLY tavern.search_mark
     ADD CONSTRAINT search_mark_pkey PRIMARY KEY (account_no);
 ALTER TABLE ONLY tavern.segment
@@ -689,6 +694,7 @@ CREATE UNIQUE INDEX asset_user_name_key ON tavern.asset USING btree (account_no,
 CREATE INDEX event_order ON tavern.event USING btree (xid, no);
 CREATE INDEX floor_session ON tavern.floor USING btree (account_no, session_no);
 CREATE INDEX idempotency_age ON tavern.idempotency USING btree (created_at);
+CREATE INDEX idempotency_run ON tavern.idempotency USING btree (account_no, run_no);
 CREATE INDEX job_claim ON tavern.job USING btree (available_at) WHERE (state = 'queued'::text);
 CREATE INDEX job_ended ON tavern.job USING btree (completed_at) WHERE (completed_at IS NOT NULL);
 CREATE INDEX job_lease ON tavern.job USING btree (lease_until) WHERE (state = 'running'::text);
@@ -908,7 +914,7 @@ GRANT SELECT,UPDATE ON TABLE tavern.run TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.run_no_seq TO tavern_app;
 GRANT USAGE ON SEQUENCE tavern.run_no_seq TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.run_text TO tavern_app;
-GRANT SELECT,INSERT,DELETE ON TABLE tavern.run_text TO tavern_sys;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.run_text TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.search_mark TO tavern_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.segment TO tavern_app;
 GRANT SELECT ON TABLE tavern.segment TO tavern_sys;
