@@ -214,7 +214,7 @@ stack_nginx_conf() {
 	sed -e "s|@dir@|$dir/nginx|g; s|@nginx_workers@|$workers|; s|@nofile@|$nofile|; s|@connections@|$connections|" \
 		-e "s|@port@|$port|; s|@routes@|$dir/nginx-routes.conf|; s|@servers@|${servers%\\n}|" \
 		"$top/nginx/run.conf.in" >"$dir/nginx.conf" &&
-		sed -e "s|@webdir@|$app/share/tavernd/web|g" "$top/nginx/routes.conf" >"$dir/nginx-routes.conf" &&
+		sed -e "s|@webdir@|$app/share/tavernd/web|g; s|/run/tavernd/eventd.sock|$run/eventd.sock|" "$top/nginx/routes.conf" >"$dir/nginx-routes.conf" &&
 		stack_own "$dir/nginx.conf" "$dir/nginx-routes.conf"
 }
 
@@ -223,6 +223,9 @@ stack_nginx() { stack_exec TERM nginx -e stderr -p "$1/nginx" -c "$1/nginx.conf"
 
 # stack_tavernd DIR APP: becomes the master of the workers.
 stack_tavernd() { stack_exec TERM "$2/sbin/tavernd" -c "$1/tavernd.conf"; }
+
+# stack_eventd DIR APP: becomes the teller of events.
+stack_eventd() { stack_exec TERM "$2/sbin/tavern-eventd" -c "$1/tavernd.conf"; }
 
 # stack_jobd DIR APP: becomes the runner of jobs.
 stack_jobd() { stack_exec TERM "$2/sbin/tavern-jobd" -c "$1/tavernd.conf"; }

@@ -1,5 +1,5 @@
 # Units, sysusers.d, tmpfiles.d and nginx's files, with the installation's directories filled in.
-unit_DATA = systemd/tavernd.service systemd/tavern-jobd.service systemd/tavernd.socket systemd/tavernd-migrate.service
+unit_DATA = systemd/tavernd.service systemd/tavern-jobd.service systemd/tavern-eventd.service systemd/tavern-eventd.socket systemd/tavernd.socket systemd/tavernd-migrate.service
 sysusers_DATA = systemd/sysusers/tavernd.conf
 tmpfiles_DATA = systemd/tmpfiles/tavernd.conf
 confdir = $(sysconfdir)/tavernd
@@ -14,6 +14,10 @@ systemd/tavernd.service: systemd/tavernd.service.in Makefile
 	$(fill_in) $(srcdir)/systemd/tavernd.service.in >$@
 systemd/tavern-jobd.service: systemd/tavern-jobd.service.in Makefile
 	$(fill_in) $(srcdir)/systemd/tavern-jobd.service.in >$@
+systemd/tavern-eventd.service: systemd/tavern-eventd.service.in Makefile
+	$(fill_in) $(srcdir)/systemd/tavern-eventd.service.in >$@
+systemd/tavern-eventd.socket: systemd/tavern-eventd.socket.in Makefile
+	$(fill_in) $(srcdir)/systemd/tavern-eventd.socket.in >$@
 systemd/tavernd.socket: systemd/tavernd.socket.in Makefile
 	$(fill_in) $(srcdir)/systemd/tavernd.socket.in >$@
 systemd/tavernd-migrate.service: systemd/tavernd-migrate.service.in Makefile

@@ -216,6 +216,7 @@ auth_jwt(struct auth *auth, struct ctx *c, const struct auth_input *in)
 	struct digest d;
 	const char *why = "";
 	bool renewed;
+	int64_t expires = 0;
 	int good;
 
 	if (token.n == 0)
@@ -223,7 +224,7 @@ auth_jwt(struct auth *auth, struct ctx *c, const struct auth_input *in)
 	if (token.n > LIM_JWT)
 		return bad_token(c, "too long");
 	d = digest_sha256(token);
-	if (!token_cache_get(auth->tokens, c->a, &d, c->now, &account)) {
+	if (!token_cache_get(auth->tokens, c->a, &d, c->now, &account, &expires)) {
 		good = keyring_check(auth->ring, c, token, &claims, &renewed, &why);
 		if (renewed)
 			token_cache_clear(auth->tokens);
@@ -235,9 +236,12 @@ auth_jwt(struct auth *auth, struct ctx *c, const struct auth_input *in)
 		if (good == 0)
 			return bad_token(c, why);
 		account = claims.account;
+		expires = claims.expires;
 		token_cache_put(auth->tokens, &d, claims.expires, account);
 	}
-	return enter_account(c, auth->conf.multi ? account : STR(AUTH_DEFAULT_ACCOUNT));
+	enter_account(c, auth->conf.multi ? account : STR(AUTH_DEFAULT_ACCOUNT));
+	((struct credential *)c->cred)->expires = expires;
+	return 0;
 }
 
 int

@@ -38,7 +38,8 @@ token_cache_create(struct arena *a)
 }
 
 bool
-token_cache_get(struct token_cache *t, struct arena *a, const struct digest *d, int64_t now, struct str *out)
+token_cache_get(struct token_cache *t, struct arena *a, const struct digest *d, int64_t now, struct str *out,
+    int64_t *expires)
 {
 	struct place *set = t->sets[d->b[0] % SETS];
 	bool hit = false;
@@ -49,6 +50,7 @@ token_cache_get(struct token_cache *t, struct arena *a, const struct digest *d, 
 			continue;
 		set[i].used = ++t->clock;
 		*out = arena_str(a, (struct str){ set[i].account, set[i].account_n });
+		*expires = set[i].expires;
 		hit = true;
 	}
 	pthread_mutex_unlock(&t->lock);

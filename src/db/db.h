@@ -46,6 +46,7 @@ enum cred_kind { CRED_ACCOUNT_ID, CRED_API_KEY };
 struct credential {
 	enum cred_kind kind;
 	const char *value;          /* account id, or hex of the key's HMAC */
+	int64_t expires;            /* ms; 0 = nobody said when */
 };
 
 enum db_mode {

@@ -1,8 +1,15 @@
 # The outbox and who is told of it. Workers use outbox and wake; the rest is tavern-eventd's.
 noinst_LIBRARIES += libevent.a
 libevent_a_SOURCES = \
+	src/event/client.c \
+	src/event/eventd.c \
+	src/event/eventd.h \
+	src/event/eventd_private.h \
 	src/event/head.c \
 	src/event/head.h \
+	src/event/hub.c \
+	src/event/jobs.c \
+	src/event/live.c \
 	src/event/outbox.c \
 	src/event/outbox.h \
 	src/event/tell.c \
@@ -12,6 +19,11 @@ libevent_a_SOURCES = \
 	src/event/ws.c \
 	src/event/ws.h
 EXTRA_DIST += src/event/README.md
+
+sbin_PROGRAMS += tavern-eventd
+tavern_eventd_SOURCES = src/tavern-eventd.c
+tavern_eventd_LDADD = libdaemon.a libevent.a libauth.a libllm.a libpeer.a libhttp.a libstream.a libloop.a libtoken.a $(DB_LIBS) $(CURL_LIBS) $(FCGI_LIBS)
+
 EVENT_LIBS = libevent.a libpeer.a libhttp.a libstream.a libloop.a libauth.a $(DB_LIBS)
 
 if HAVE_CMOCKA

@@ -319,26 +319,43 @@ tell_row(struct arena *a, const struct outbox_row *row, struct tale *out)
 		vec_push(a, &out->v, ((struct told){ arena_strdup(a, row->name), row->data, row->at }));
 }
 
-void
-tell_started(struct arena *a, const struct outbox_run *r, int64_t now, struct tale *out)
+/* Was its floor made by this run? */
+static bool
+made_floor(const struct outbox_run *r)
 {
-	bool fresh = str_is(r->floor.state, "generating");
+	return str_is(r->floor.state, "generating") || (str_is(r->floor.state, "failed") && !str_is(r->state, "completed")) ||
+	       (str_is(r->floor.state, "committed") && r->completed_at > 0 && r->floor.committed_at == r->completed_at);
+}
+
+void
+tell_started(struct arena *a, const struct outbox_run *run, int64_t now, struct tale *out)
+{
+	struct outbox_run r = *run;
+	bool fresh = made_floor(run);
 	struct sb sb;
 
+	if (!str_is(r.state, "running")) {
+		r.state = STR("running");
+		r.phase = STR("input_recorded");
+		r.phase_seq = 1;
+		r.updated_at = r.floor.updated_at = r.started_at;
+		r.completed_at = r.floor.token_in = r.floor.token_out = 0;
+		r.error = r.verifier = STR_NULL;
+	}
 	if (fresh) {
 		open_event(a, &sb);
-		floor_object(&sb, r, "draft");
+		floor_object(&sb, &r, "draft");
 		close_event(a, out, "floor.created", &sb, now);
 	}
-	run_event(a, r, now, out);
+	run_event(a, &r, now, out);
 	if (fresh)
-		state_event(a, r, "draft", "generating", now, out);
+		state_event(a, &r, "draft", "generating", now, out);
 	open_event(a, &sb);
-	head_of_run(&sb, r);
+	head_of_run(&sb, &r);
 	key(&sb, "model");
 	sb_addc(&sb, '{');
-	text(&sb, "provider", r->provider);
-	text(&sb, "modelId", r->model);
+	text(&sb, "provider", r.provider);
+	text(&sb, "modelId", r.model);
 	sb_addc(&sb, '}');
 	close_event(a, out, "generation.started", &sb, now);
 }

@@ -27,7 +27,7 @@ struct event_kind {
 extern const struct event_kind event_kinds[]; /* ends with .name NULL */
 
 void tell_row(struct arena *a, const struct outbox_row *row, struct tale *out);
-/* A generation has begun (or is found running). */
+/* A generation has begun: as it was then, whatever it is now. */
 void tell_started(struct arena *a, const struct outbox_run *run, int64_t now, struct tale *out);
 /* The progress record of a stream's `run` event, as clients of sockets know it. False: it is no such record, or the outbox tells it. */
 bool tell_progress(struct arena *a, struct str session_id, struct str json, int64_t now, struct told *out);

@@ -53,10 +53,11 @@ sub succeeds {
 
 succeeds('make install with DESTDIR', 'make', '-s', '-C', $build, 'install', "DESTDIR=$root");
 for my $file (qw(
-	sbin/tavernd sbin/tavern-jobd bin/tavernctl etc/tavernd/tavernd.conf.sample etc/tavernd/nginx-routes.conf
+	sbin/tavernd sbin/tavern-jobd sbin/tavern-eventd bin/tavernctl etc/tavernd/tavernd.conf.sample etc/tavernd/nginx-routes.conf
 	share/tavernd/nginx/tavernd.conf share/tavernd/sql/roles.sql share/tavernd/web/docs/index.html
 	share/doc/tavernd/README.md share/doc/tavernd/deploy.md
-	lib/systemd/system/tavernd.service lib/systemd/system/tavern-jobd.service lib/systemd/system/tavernd.socket lib/systemd/system/tavernd-migrate.service
+	lib/systemd/system/tavernd.service lib/systemd/system/tavern-jobd.service lib/systemd/system/tavern-eventd.service lib/systemd/system/tavern-eventd.socket
+	lib/systemd/system/tavernd.socket lib/systemd/system/tavernd-migrate.service
 	lib/sysusers.d/tavernd.conf lib/tmpfiles.d/tavernd.conf)) {
 	ok(-s "$here/$file", "brings $file");
 }
@@ -83,7 +84,7 @@ subtest 'nginx takes the production configuration' => sub {
 subtest 'systemd takes the units' => sub {
 	my @units = map { moved($_, "$root/units/" . basename($_)) } glob "$here/lib/systemd/system/*";
 
-	is(scalar @units, 4, 'four units');
+	is(scalar @units, 6, 'six units');
 	is(succeeds('systemd-analyze verify', 'systemd-analyze', 'verify', '--man=no', @units), '', 'without a word');
 	for my $service (grep { /\.service$/ } @units) {
 		succeeds('exposure of ' . basename($service) . ' at most 1.5', 'systemd-analyze', 'security', '--offline=yes',

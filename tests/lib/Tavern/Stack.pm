@@ -51,6 +51,7 @@ $ENV{no_proxy} = $ENV{NO_PROXY} = '127.0.0.1,localhost';
 #   mock     the mock model server, and the settings that lead to it (1)
 #   mock_args  [ARG…] of mockllm; the default replies at once: -n 5 -i 1
 #   jobd     the runner of jobs, too (0)
+#   eventd   the teller of events, too (0)
 #   start    0 = only prepare; start() later
 sub new {
 	my ($class, %option) = @_;
@@ -85,6 +86,7 @@ sub start {
 	$self->start_postgres if $self->{own_pg} && !$self->{pid}{postgres};
 	$self->_spawn('tavernd', 'bash', $stack, 'tavernd', $self->{dir}, $self->{app});
 	$self->start_jobd if $self->{jobd};
+	$self->start_eventd if $self->{eventd};
 	$self->_spawn('nginx', 'bash', $stack, 'nginx', $self->{dir}) unless $self->{pid}{nginx};
 	$self->wait_for('the stack to answer', sub { $self->alive('tavernd') && $self->get('/health')->{status} == 200 }, $self->{start_seconds} // 20)
 		or croak "the stack does not start:\n" . $self->log('tavernd') . $self->log('nginx');
@@ -93,6 +95,16 @@ sub start {
 
 # Ends the workers in order and returns the master's exit status (wait status as in $?).
 sub stop_tavernd { $_[0]->_end('tavernd', 'TERM', $_[1] // 30) }
+
+# The teller of events; it answers once its socket is there.
+sub start_eventd {
+	my ($self) = @_;
+
+	$self->_spawn('eventd', 'bash', $stack, 'eventd', $self->{dir}, $self->{app});
+	return $self->wait_for('eventd', sub { $self->get('/events?session_id=none')->{status} != 503 }, 20);
+}
+
+sub stop_eventd { my ($self, $signal) = @_; return $self->_end('eventd', $signal // 'TERM', 30) }
 
 # The runner of jobs; new(jobd => 1) starts it with the stack. Several may run: NAME tells them apart.
 sub start_jobd { my ($self, $name) = @_; $self->_spawn($name // 'jobd', 'bash', $stack, 'jobd', $self->{dir}, $self->{app}) }
@@ -273,6 +285,22 @@ sub invariants {
 	return map { join ': ', @$_[0, 2] } $self->sql($text, grace => $grace // 10_000);
 }
 
+# A session of psql that stays open: the code it gives takes statements, and undef to end it.
+sub psql_open {
+	my ($self) = @_;
+	my $bin = $self->_pg_bin;
+
+	open my $to, '|-', "$bin/psql", '-X', '-q', '-o', '/dev/null', '-h', $self->{pg_socket}, '-U', 'postgres', '-d', $self->{database} or croak "psql: $!";
+	$to->autoflush(1);
+	return sub {
+		my ($text) = @_;
+
+		return close $to unless defined $text;
+		print {$to} "$text\n";
+		sleep 0.3;
+	};
+}
+
 # --- inside ---
 
 sub _database {
@@ -405,11 +433,11 @@ sub finish {
 
 	return 1 if $self->{finished}++;
 	$self->stop_nginx;
-	$self->_end($_, 'TERM', 30) for grep { /^jobd/ } keys %{ $self->{pid} };
+	$self->_end($_, 'TERM', 30) for grep { /^(?:jobd|eventd)/ } keys %{ $self->{pid} };
 	$status = $self->stop_tavernd;
 	$self->_end('mock', 'KILL', 10);
 	$self->_end('postgres', 'INT', 30);
-	$log = $self->log('tavernd') . $self->log('jobd');
+	$log = $self->log('tavernd') . $self->log('jobd') . $self->log('eventd');
 	$good = !$status && $log !~ /ERROR: \w+Sanitizer|WARNING: \w+Sanitizer|runtime error:/;
 	if (!$good) {
 		warn 'tavernd ended with ' . ($status >> 8 ? 'status ' . ($status >> 8) : 'signal ' . ($status & 127)) . "\n" if $status;
