@@ -488,8 +488,9 @@ static const struct field explained_budget[] = {
 };
 static const struct field explained_message[] = {
 	{ "source", FT_STRING, FF_REQUIRED, .doc = "where its text begins" },
-	{ "role", FT_STRING, FF_REQUIRED },
+	{ "role", FT_STRING, FF_REQUIRED, .doc = "mixed: of several messages" },
 	COUNTED("tokens"),
+	{ "count", FT_INT, FF_OPTIONAL, .bounded = true, .min = 2, .max = INT64_MAX, .doc = "older messages of a long chat are told together: how many" },
 	{ "digest", FT_STRING, FF_REQUIRED, .doc = "the first 16 hex digits of the SHA-256 of role, name and text" },
 	FIELD_END
 };

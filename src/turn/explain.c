@@ -9,17 +9,37 @@
 #define COUNT(v) (sizeof(v) / sizeof((v)[0]))
 #define ENTRIES_MAX 100000 /* of one list of uids */
 
+enum { SINGLE = 64, GROUP = 16 }; /* newest messages with a digest each; older ones of the chat share one */
+
 /* ---- printing ---- */
+
+/* Older messages of a long chat are told together. */
+static bool
+joins(const struct turn *t, size_t i)
+{
+	return i + SINGLE < t->prompt->nmessages && t->prompt->messages[i].message_no != 0;
+}
 
 static void
 messages_print(struct sb *out, const struct turn *t)
 {
-	for (size_t i = 0; i < t->prompt->nmessages; i++) {
-		const struct prompt_out *m = &t->prompt->messages[i];
+	size_t n = t->prompt->nmessages, end;
 
+	for (size_t i = 0; i < n; i = end) {
+		const struct prompt_out *m = &t->prompt->messages[i];
+		uint64_t mark = t->marks[i];
+		int64_t tokens = m->tokens;
+
+		for (end = i + 1; end < i + GROUP && joins(t, i) && joins(t, end); end++) {
+			mark = (mark ^ t->marks[end]) * 0x100000001b3u; /* FNV's prime */
+			tokens += t->prompt->messages[end].tokens;
+		}
 		sb_adds(out, i ? ",[" : "[");
 		sb_add_json(out, str_c(m->source));
-		sb_addf(out, ",\"%s\",%d,\"%016llx\"]", m->role, m->tokens, (unsigned long long)t->marks[i]);
+		sb_addf(out, ",\"%s\",%lld,\"%016llx\"", end - i > 1 ? "mixed" : m->role, (long long)tokens, (unsigned long long)mark);
+		if (end - i > 1)
+			sb_addf(out, ",%zu", end - i);
+		sb_addc(out, ']');
 	}
 }
 
@@ -378,6 +398,8 @@ messages_of(struct arena *a, const struct json *out)
 		json_set_str(o, "role", text_at(m, 1));
 		json_set_int(o, "tokens", json_int(json_at(m, 2), 0));
 		json_set_str(o, "digest", text_at(m, 3));
+		if (json_len(m) > 4)
+			json_set_int(o, "count", json_int(json_at(m, 4), 1));
 	}
 	return list;
 }

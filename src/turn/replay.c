@@ -200,6 +200,17 @@ mark_json(struct arena *a, const struct json *kept, size_t i)
 	return json_at(kept, i) ? json_copy(a, json_get(json_at(kept, i), "digest")) : NULL;
 }
 
+/* Where an item of the record begins among the messages: items may stand for several. */
+static const char *
+place_text(struct arena *a, const struct json *list, size_t at)
+{
+	int64_t first = 0, n = json_get_int(json_at(list, at), "count", 1);
+
+	for (size_t i = 0; i < at; i++)
+		first += json_get_int(json_at(list, i), "count", 1);
+	return n > 1 ? arena_printf(a, "messages[%lld-%lld]", (long long)first, (long long)(first + n - 1)) : arena_printf(a, "messages[%lld]", (long long)first);
+}
+
 /* Messages by their digests: the record holds no texts. */
 static struct json *
 messages_differ(struct arena *a, const struct json *was, const struct json *is)
@@ -212,7 +223,7 @@ messages_differ(struct arena *a, const struct json *was, const struct json *is)
 
 		if (w && h && str_eq(json_get_str(w, "digest"), json_get_str(h, "digest")))
 			continue;
-		o = difference(a, arena_printf(a, "messages[%zu]", i), mark_json(a, was, i), mark_json(a, is, i));
+		o = difference(a, place_text(a, was, i), mark_json(a, was, i), mark_json(a, is, i));
 		json_set_str(o, "source", json_get_str(w ? w : h, "source"));
 		return o;
 	}

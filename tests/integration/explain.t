@@ -151,4 +151,22 @@ for my $mode (qw(native rearrange compat_plus)) {
 	ok $sent > 1, "$mode: $sent parts are sent";
 }
 
+# ---- a benchmark's preset, book and chat: how much is kept ----
+
+my @many = map { { identifier => "node-$_", role => 'system', system_prompt => $no, content => "Rule $_. {{if {{getvar::mood}} == happy}}Light.{{else}}Tense.{{/if}}" } } 1 .. 99;
+$preset = $s->post('/import/preset', { name => 'Many', data => { openai_max_context => 8192, openai_max_tokens => 512, prompts => [ @many, { identifier => 'chatHistory', marker => $yes } ],
+	prompt_order => [ { character_id => 100001, order => [ map { { identifier => $_->{identifier}, enabled => $yes } } @many, { identifier => 'chatHistory' } ] } ] } })->{json}{data}{id};
+$book = $s->post('/import/worldbook', { name => 'Many', data => { entries => { map { $_ => { uid => $_, key => ["beacon$_"], content => "Entry $_." } } 0 .. 499 } } })->{json}{data}{id};
+my $full = $s->post('/sessions', { title => 'Full', preset_id => $preset, worldbook_profile_id => $book })->{json}{data}{id};
+$s->post("/sessions/$full/respond", { message => 'Short.' }) for 1 .. 149;
+$d = explained(said($full, 'And beacon7?')->{floor_id});
+cmp_ok length(one('SELECT explain FROM tavern.turn_record ORDER BY page_no DESC LIMIT 1')), '<=', 16 << 10, 'an explanation is at most 16 KB';
+is scalar(@{ $d->{rows} }), 100, 'with every row';
+is scalar(@{ $d->{entries} }), 500, 'every entry';
+my $count = 0;
+$count += $_->{count} // 1 for @{ $d->{messages} };
+is $count, scalar(@{ ($s->mock_last->{body} // $s->mock_last)->{messages} }), 'and every message, older ones together';
+ok((grep { $_->{role} eq 'mixed' } @{ $d->{messages} }), 'sixteen at a time');
+ok $s->get("/floors/$d->{floor}{id}/replay")->{json}{data}{equal}, 'and it can be replayed';
+
 done_testing;
