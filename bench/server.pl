@@ -207,6 +207,31 @@ if (part('turns')) {
 	figure('POST respond at floor 20,000 / at floor 100', $high / $low, 'x', '<= 1.2');
 }
 
+# ---- a chat of 20,000 floors with 60 branch variables, each written hundreds of times: forks in its middle, values of then, search ----
+
+if (part('forks')) {
+	my $id = told(20000, 'x');
+	my $took = sub { my ($n, $ask) = @_; my @t; my $cpu = cpu(); for my $i (1 .. $n) { my $t = time; my $r = $ask->($i); die $r->{raw} if $r->{status} >= 300; push @t, (time - $t) * 1000 } $cpu = (cpu() - $cpu) * 1000 / $n; return wantarray ? ($cpu, sprintf 'ms CPU; median %.2f ms, best %.2f ms', median(@t), (sort { $a <=> $b } @t)[0]) : $cpu };
+	$s->put('/variables/batch', { items => [map { { scope => 'branch', session_id => $id, branch_id => 'main', key => "v$_", value => { at => 0, text => 'x' x 40 } } } 1 .. 60] });
+	$s->sql(q{INSERT INTO tavern.var_change (account_no, id, session_no, segment_no, floor_seq, scope, scope_no, key, new_value, source, created_at)
+		SELECT b.account_no, 'l' || i || '-' || k, b.session_no, b.segs[1], i, 'branch', b.no, 'v' || (1 + (i * 2 + k) % 60), '{"at":' || i || '}', 'macro', i
+		  FROM tavern.branch b JOIN tavern.session s ON s.account_no = b.account_no AND s.no = b.session_no, generate_series(0, 19999) i, generate_series(0, 1) k WHERE s.id = :'session'}, session => $id);
+	$s->sql('VACUUM ANALYZE');
+	my $fork = sub { $s->post("/floors/$id-f10000/branch", { branch_id => "b$_[0]" }) };
+	$took->(12, sub { $fork->("warm$_[0]") });
+	figure('POST fork at floor 10,000, 60 variables, warm', $took->(60, $fork), '<= 5 ms best');
+	figure('GET variables as of floor 10,000', $took->(60, sub { $s->get("/variables/as-of?session_id=$id&floor_no=10000") }));
+	figure('DELETE a fork', $took->(60, sub { $s->del("/branches/b$_[0]?session_id=$id") }));
+	$s->sql('UPDATE tavern.message SET content = content || \' The needle lies here.\' WHERE no % 2000 = 0');
+	my $began = time;
+	my $asks = 0;
+	do { $s->get("/messages?q=needle&session_id=$id"); $asks++ } while ($s->sql('SELECT count(*) < (SELECT count(*) FROM tavern.message) FROM tavern.message_words') eq 't' && $asks < 1000);
+	figure('first searches, words of 40,000 messages', time - $began, 's');
+	$s->sql('VACUUM ANALYZE');
+	figure('GET search, 20 of 40,000 messages', $took->(31, sub { $s->get("/messages?q=needle&session_id=$id") }));
+	figure('GET search, 20,000 of 40,000 messages', $took->(5, sub { $s->get("/messages?q=keeper&session_id=$id") }));
+}
+
 # ---- streams ----
 
 sub sseload { my (@args) = @_; my $out = qx($s->{tools}/sseload @args); return $json->decode($out =~ /(\{.*\})/s ? $1 : '{}') }

@@ -207,15 +207,17 @@ CREATE FUNCTION tavern.search_messages(q text, of_session text, of_character tex
 DECLARE
 	wanted tsquery := search_query(q);
 	runs text[] := ARRAY(SELECT lower(r.run[1]) FROM regexp_matches(q, search_dense() || '{3,}', 'g') r (run));
+	needles text[] := tsvector_to_array(search_words(q)); -- what must stand in a text for its words to be worth looking at
 	mark bigint := coalesce((SELECT s.upto FROM search_mark s WHERE s.account_no = acct()), 0);
 BEGIN
 	RETURN QUERY
 	WITH hit AS MATERIALIZED (
 		SELECT w.message_no AS m_no, ts_rank(w.words, wanted, 1) AS r FROM message_words w WHERE w.account_no = acct() AND w.words @@ wanted
 		UNION ALL
-		SELECT m.no, ts_rank(x.words, wanted, 1)
-		  FROM message m, LATERAL (SELECT search_words(m.content) AS words) x
-		 WHERE m.account_no = acct() AND m.no > mark AND x.words @@ wanted
+		SELECT m.no, ts_rank(search_words(m.content), wanted, 1)
+		  FROM message m
+		 WHERE m.account_no = acct() AND m.no > mark
+		   AND CASE WHEN EXISTS (SELECT FROM unnest(needles) n (needle) WHERE strpos(lower(m.content), n.needle) = 0) THEN false ELSE search_words(m.content) @@ wanted END
 	)
 	SELECT m.no, hit.r
 	  FROM hit

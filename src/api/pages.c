@@ -277,7 +277,8 @@ promotion_print(struct sb *out, const struct rows *rs, struct str page)
 	sb_adds(out, ",\"from_scope\":\"page\",\"from_scope_id\":");
 	sb_add_json(out, page);
 	sb_addf(out, ",\"to_scope\":\"%.*s\",\"to_scope_id\":", STR_ARG(row_str(rs, 6)));
-	sb_add_json(out, str_is(row_str(rs, 6), "global") ? STR("global") : str_is(row_str(rs, 6), "branch") ? row_str(rs, 2) : row_str(rs, 0));
+	sb_add_json(out, str_is(row_str(rs, 6), "global") ? STR("global") : str_is(row_str(rs, 6), "branch") ? row_str(rs, 2) :
+			       str_is(row_str(rs, 6), "floor") ? row_str(rs, 1) : row_str(rs, 0));
 	sb_addf(out,
 	    ",\"staged_write_id\":null,\"conflict_policy\":\"replace\",\"source_kind\":\"%s\",\"source\":{},\"source_json\":{},\"evidence\":{},"
 	    "\"evidence_json\":{},\"actor_client_id\":null,\"created_at\":%lld}",

@@ -26,7 +26,10 @@ static const struct field lore[] = {
 	FIELD_END
 };
 
+static const char *const promotions[] = { "none", "branch", "chat", NULL };
+
 #define OF_BOTH \
+	{ "variable_promotion", FT_ENUM, .choices = promotions, .doc = "how far values of a page go when its floor is committed: to the floor (none), on to the branch, on to the chat" }, \
 	{ "timezone", FT_STRING, .min = 1, .max = 64, .check = zone_known, .doc = "IANA name or offset; the host's is never used, UTC if nobody says" }, \
 	{ "time_awareness", FT_BOOL, .doc = "false: macros of date and time are empty" }, \
 	{ "message_macros", FT_ENUM, .choices = message_macros, .doc = "macros in messages: kept as text, read, or with writes in the user's own" }, \

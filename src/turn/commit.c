@@ -242,6 +242,8 @@ static int
 commit_send(struct ctx *c, void *arg)
 {
 	struct turn *t = arg;
+	const struct write_place at = { .session_no = t->s.no, .session_id = t->q.session_id, .branch_no = t->s.branch_no, .branch_id = t->s.branch.id,
+		.segment_no = t->segment, .floor_seq = t->floor_seq, .page_id = str_c(t->output_page.s) };
 	struct str reply = t->stored_reply.p ? t->stored_reply : t->said.visible;
 	const struct llm_usage *u = &t->result.usage;
 	struct sb snapshot = sb_new(c->a), why = sb_new(c->a), frame = sb_new(c->a), inputs = sb_new(c->a);
@@ -269,9 +271,9 @@ commit_send(struct ctx *c, void *arg)
 	    turn_keeps_request(t) ? P_STR(turn_request_text(c->a, t)) : P_NULL);
 	again_carry_send(c, t);
 	stored_send(c, t);
-	macro_writes_send(c, t->prompt->macros,
-	    &(struct write_place){ .session_no = t->s.no, .session_id = t->q.session_id, .branch_no = t->s.branch_no, .branch_id = t->s.branch.id,
-		.segment_no = t->segment, .floor_seq = t->floor_seq, .page_id = str_c(t->output_page.s) });
+	macro_writes_send(c, t->prompt->macros, &at);
+	if (t->target.again && !str_is(t->target.state, "committed") && promotions_send(c, t, &at) < 0)
+		return -1;
 	decisions_send(c, t);
 	turn_key_answer_send(c, t);
 	text_drop(c, t);

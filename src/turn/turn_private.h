@@ -271,6 +271,7 @@ void macro_writes_send(struct ctx *c, const struct macro_result *m, const struct
 /* key.c: the statements of the turn's Idempotency-Key, inside the unit that opens it and the one that commits it; none without a key */
 void turn_key_claim_send(struct ctx *c, const struct turn *t);
 void turn_key_answer_send(struct ctx *c, const struct turn *t);
+int promotions_send(struct ctx *c, const struct turn *t, const struct write_place *at); /* writes.c; a floor that is committed at its second try */
 /* persist.c */
 void turns_add(struct turns *p, struct turn *t);
 void turns_remove(struct turns *p, struct turn *t);

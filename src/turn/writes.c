@@ -56,3 +56,60 @@ macro_writes_send(struct ctx *c, const struct macro_result *m, const struct writ
 	}
 	var_send(c, &list, &place);
 }
+
+/* How far up values of a committed page go (decisions 41): the session's word, else the account's, else no further than the floor. */
+static int
+promotion_steps(const struct turn *t)
+{
+	const struct json *said = json_get(t->s.settings, "variable_promotion");
+	struct str to = json_str(said ? said : json_get(t->s.account_settings, "variable_promotion"));
+
+	return str_is(to, "chat") ? 3 : str_is(to, "branch") ? 2 : 1;
+}
+
+static void
+promoted(struct sb *events, const struct var_write *w, const char *from, const struct turn *t)
+{
+	sb_addf(events, "%s{\"fromScope\":\"%s\",\"toScope\":\"%s\",\"scopeId\":", events->n ? "," : "[", from, w->scope);
+	sb_add_json(events, w->scope_id);
+	sb_adds(events, ",\"key\":");
+	sb_add_json(events, w->key);
+	sb_addf(events, ",\"floorId\":\"%s\"}", t->floor_id.s);
+}
+
+/*
+ * What clients had written to the pages of a floor before it was committed goes to the floor, and on by the policy: each step a
+ * write of its own with its event. Only a floor that failed or was a draft can have such values.
+ */
+int
+promotions_send(struct ctx *c, const struct turn *t, const struct write_place *at)
+{
+	const struct var_write to[] = {
+		{ .scope = "floor", .scope_no = t->floor_no, .scope_id = str_c(t->floor_id.s) },
+		{ .scope = "branch", .scope_no = at->branch_no, .scope_id = var_branch_scope_id(c->a, at->session_id, at->branch_id) },
+		{ .scope = "chat", .scope_no = at->session_no, .scope_id = at->session_id },
+	};
+	struct rows *rs = db_query(c, STMT_variable_of_pages, P_INT(t->floor_no));
+	struct sb list = sb_new(c->a), events = sb_new(c->a);
+	struct var_place place = var_place(at);
+	int steps = promotion_steps(t), rc;
+
+	while ((rc = rows_next(rs)) > 0)
+		for (int i = 0; i < steps; i++) {
+			struct var_write w = to[i];
+			const char *from = i ? to[i - 1].scope : "page";
+
+			w.key = row_str(rs, 0);
+			w.value = row_str(rs, 1);
+			w.source = "promotion";
+			w.detail = str_c(arena_printf(c->a, "{\"from\":\"%s\"}", from));
+			var_add(c, &list, &w);
+			promoted(&events, &w, from, t);
+		}
+	if (rc < 0 || list.n == 0)
+		return rc;
+	sb_addc(&events, ']');
+	var_send(c, &list, &place);
+	db_query(c, STMT_variable_events, P_STR(sb_str(&events)), P_STR(at->session_id), P_INT(c->now), P_STR(at->page_id));
+	return 0;
+}

@@ -148,6 +148,25 @@ my $draft = $s->post('/floors', { session_id => session(), branch_id => 'main', 
 is put(scope => 'floor', scope_id => $draft, key => 'k', value => 1)->{status}, 201, 'a floor that is not committed takes writes';
 is put(scope => 'floor', scope_id => $turn[0]{floor_id}, key => 'k', value => 1)->{json}{error}{code}, 'content_target_locked', 'a committed one does not';
 
+# ---- promotion: what a page holds goes to its floor at commit, further up only by the policy ----
+
+for my $case ([ none => 'page floor' ], [ branch => 'page floor branch' ], [ chat => 'page floor branch chat' ]) {
+	my ($policy, $scopes) = @$case;
+	my $p = session(settings => { variable_promotion => $policy }, model_name => 'm?err=500');
+	is $s->post("/sessions/$p/respond", { message => 'x' })->{status}, 502, "promotion $policy: a turn fails";
+	my ($failed) = @{ $s->get("/floors?session_id=$p")->{json}{data} };
+	is put(session_id => $p, key => 'mark', value => $policy)->{status}, 201, "promotion $policy: a value on its page";
+	$s->patch("/sessions/$p", { model_name => 'm' });
+	$r = $s->post("/floors/$failed->{id}/retry", {});
+	is $r->{status}, 200, "promotion $policy: the floor is committed" or diag $r->{raw};
+	is join(' ', map { $_->{scope} } log_of("session_id=$p&key=mark")), $scopes, "promotion $policy: each step is logged";
+	is join(' ', sort map { $_->{scope} } @{ $s->get("/variables?session_id=$p&key=mark")->{json}{data} }), join(' ', sort split / /, $scopes), "promotion $policy: and no further";
+	is join(' ', map { "$_->[0]>$_->[1]" } $s->sql("SELECT data::json->>'fromScope', data::json->>'toScope' FROM tavern.event WHERE name = 'variable.promoted' AND session_id = :'p' ORDER BY no", p => $p)),
+		join(' ', map { my @s = split / /, $scopes; map { "$s[$_-1]>$s[$_]" } 1 .. $#s } 1), "promotion $policy: an event for each step";
+	respond($p, 'next');
+	is scalar(log_of("session_id=$p&key=mark")), scalar(split / /, $scopes), "promotion $policy: the next turn promotes nothing";
+}
+
 # ---- events of clients' writes ----
 
 my @events = $s->sql("SELECT name, data::json->>'scope', data::json->>'key', data::json->>'value' FROM tavern.event WHERE name LIKE 'variable.%' AND data::json->>'key' IN ('place', 'mood') ORDER BY no");
