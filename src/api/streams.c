@@ -82,11 +82,34 @@ request_settle(struct request *r, struct turn_request *q, struct turn_key *key)
 	struct str policy = json_get_str(r->in, "on_disconnect"), header = req_header(r, "idempotency-key");
 
 	q->on_disconnect = str_is(policy, "continue") ? POLICY_CONTINUE : str_is(policy, "abort") ? POLICY_ABORT : POLICY_AUTO;
+	q->asked = q->type;
 	if (header.p == NULL)
 		return 0;
 	key->route = str_c(r->route->path);
 	q->key = key;
 	return turn_key_read(r->ctx, header, r->path, r->in, key);
+}
+
+/*
+ * A message whose first try failed is on a floor already: it is made there, as long as that is the head of its branch.
+ * NULL without an error: it has to be said anew.
+ */
+static struct turn *
+open_in_place(struct request *r, const struct turn_request *q, const struct run_ref *first)
+{
+	struct turn_request again = *q;
+	struct turn *t;
+	struct run_view v;
+
+	if (q->type != TURN_RESPOND || run_view_load(r->ctx, first->floor_id, first->run_no, &v) < 0 || !str_is(v.floor_state, "failed"))
+		return NULL;
+	again.type = TURN_RETRY;
+	again.floor_id = v.floor_id;
+	again.message = again.branch_id = again.source_floor_id = STR_NULL; /* the floor has them */
+	t = turn_open(app_of(r)->turns, r->ctx, &again);
+	if (t == NULL && str_is(str_c(r->ctx->err.code), "content_target_locked"))
+		err_clear(r->ctx);
+	return t;
 }
 
 /*
@@ -104,7 +127,9 @@ open_once(struct request *r, struct turn_request *q, struct turn_key *key, struc
 	*v = (struct run_view){ .run_no = 0 };
 	if (request_settle(r, q, key) < 0 || (q->key && (found = turn_key_find(c, key, &ref)) < 0))
 		return NULL;
-	if (found == 0)
+	if (found == 0 && q->key && key->replaces)
+		t = open_in_place(r, q, &ref);
+	if (found == 0 && t == NULL && !failed(c))
 		t = turn_open(app_of(r)->turns, c, q);
 	if (t == NULL && found == 0 && q->key && c->err.kind == ERR_CONFLICT) {
 		struct err refused = c->err;

@@ -403,11 +403,11 @@ answer_print(struct turn *t, struct sb *out)
 	}
 	sb_addf(out, "],\"total_usage\":{\"prompt_tokens\":%lld,\"completion_tokens\":%lld,\"total_tokens\":%lld},\"final_state\":\"committed\"",
 	    (long long)u->prompt, (long long)u->completion, (long long)u->total);
-	if (t->target.again && (t->target.copies || t->q.type != TURN_RESPOND)) {
+	if (t->target.again && (t->target.copies || t->q.asked != TURN_RESPOND)) {
 		sb_adds(out, ",\"previous_floor_id\":");
 		sb_add_json(out, t->target.floor_id);
 	}
-	if (t->q.type == TURN_EDIT) {
+	if (t->q.asked == TURN_EDIT) {
 		sb_adds(out, ",\"source_floor_id\":");
 		sb_add_json(out, t->target.floor_id);
 		sb_adds(out, ",\"source_message_id\":");

@@ -64,6 +64,7 @@ extern const char *const turn_policies[]; /* their names; NULL-terminated */
 
 struct turn_request {
 	enum turn_type type;
+	enum turn_type asked;         /* the route that was called: a respond whose first try failed retries its floor, and answers as respond */
 	struct str session_id;
 	struct str branch_id;         /* absent = main */
 	struct str message;

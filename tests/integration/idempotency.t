@@ -148,6 +148,10 @@ subtest 'the turn fails' => sub {
 	my $r = turn($id, $key, generation_params => { stream => JSON::PP::true });
 	is $r->{status}, 200, 'a repeat after that runs again' or diag $r->{raw};
 	is $r->{headers}{'idempotent-replayed'}, undef, 'and is no repeat';
+	is scalar(floors($id)), 1, 'on the same floor';
+	is((floors($id))[0]{state}, 'committed', 'which is committed now');
+	is scalar(() = join(' ', map { $_->{content} } @{ $s->mock_last->{messages} }) =~ /Hi\./g), 1, 'and asks once';
+	is_deeply [sort keys %{ $r->{json}{data} }], [qw(branch_id final_state floor_id floor_no generated_text summaries total_usage)], 'with the answer of its route';
 	is turn($id, $key, generation_params => { stream => JSON::PP::true })->{raw}, $r->{raw}, 'from now on it has an answer';
 
 	my $key2 = key();
