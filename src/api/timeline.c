@@ -10,6 +10,7 @@
 struct timeline {
 	struct str branch_id;
 	int64_t limit, offset, total;
+	bool unfinished;
 	struct sb out;
 };
 
@@ -169,8 +170,8 @@ timeline_load(struct request *r, void *arg)
 	w = arena_array(c->a, struct tl_window, n + 1);
 	for (size_t i = 0; i < n; i++)
 		w[i] = (struct tl_window){
-			db_query(c, STMT_timeline_floors, P_INT(ranges[i].segment), P_INT(ranges[i].lo), P_INT(ranges[i].hi)),
-			db_query(c, STMT_timeline_pages, P_INT(ranges[i].segment), P_INT(ranges[i].lo), P_INT(ranges[i].hi)),
+			db_query(c, STMT_timeline_floors, P_INT(ranges[i].segment), P_INT(ranges[i].lo), P_INT(ranges[i].hi), P_BOOL(tl->unfinished)),
+			db_query(c, STMT_timeline_pages, P_INT(ranges[i].segment), P_INT(ranges[i].lo), P_INT(ranges[i].hi), P_BOOL(tl->unfinished)),
 			db_query(c, STMT_timeline_messages, P_INT(ranges[i].segment), P_INT(ranges[i].lo), P_INT(ranges[i].hi)),
 		};
 	for (size_t i = n; i-- > 0;)
@@ -185,7 +186,8 @@ timeline(struct request *r)
 {
 	static const struct sort_key by_floor = { "floor_no", "floor_seq" };
 	struct timeline tl = { .branch_id = req_query(r, "branch_id"), .limit = req_query_int(r, "limit", LIM_PAGE_DEFAULT),
-		.offset = req_query_int(r, "offset", 0), .out = sb_new(r->ctx->a) };
+		.offset = req_query_int(r, "offset", 0),
+		.unfinished = req_query_bool(r, "unfinished", false), .out = sb_new(r->ctx->a) };
 	struct list_query q = { .limit = tl.limit, .offset = tl.offset, .sort = &by_floor, .ascending = true };
 
 	if (!tl.branch_id.p)

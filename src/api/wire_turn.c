@@ -237,7 +237,8 @@ const struct field wire_active_answer[] = {
 const struct field wire_timeline_query[] = {
 	{ "branch_id", FT_STRING, 0, .min = 1 },
 	{ "limit", FT_INT, 0, .bounded = true, .min = 1, .max = 200 },
-	{ "offset", FT_INT, 0, .bounded = true, .max = INT64_MAX },
+	{ "offset", FT_INT, 0, .bounded = true, .max = INT64_MAX, .doc = "the first floor number: a floor that is not shown keeps its place" },
+	{ "unfinished", FT_BOOL, 0, .doc = "also floors that are being written or failed" },
 	FIELD_END
 };
 static const struct field timeline_active_page_messages_item[] = {

@@ -83,6 +83,7 @@ is $s->patch("/messages/$typed->{id}", { is_hidden => $yes })->{json}{data}{is_h
 respond($sid, 'Third.');
 unlike join(' ', sent()), qr/And now/, 'hidden: not sent';
 like join(' ', sent()), qr/user:Go on\. assistant:Aye\. assistant:Aye\. user:Third\./, 'hidden: all else is';
+is_deeply [ map { $_->{messages}[0]{content} } @{ $s->get("/sessions/$sid/timeline?limit=1&offset=2")->{json}{data}{floors} } ], ['Aye.'], 'hidden: nor does the timeline show it';
 $r = $s->patch('/messages/batch/visibility', { ids => [ $typed->{id}, $m[0]{id}, 'nosuch', $typed->{id} ], is_hidden => $no });
 is_deeply [ map { "$_->{index} $_->{action}" } @{ $r->{json}{data}{results} } ], [ '0 updated', '1 updated', '2 not_found' ], 'visibility: results';
 is $r->{json}{data}{results}[0]{data}{is_hidden}, $no, 'visibility: with the message';

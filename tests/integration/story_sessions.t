@@ -149,7 +149,10 @@ $s->patch("/sessions/$own->{id}", { model_name => 'm?n=300&i=20' });
 my $stream = $s->stream('POST', "/sessions/$own->{id}/respond/stream", { message => 'long' });
 $stream->next;
 is $s->get("/sessions/$own->{id}/active-run")->{json}{data}{active_run}{busy}, $yes, 'now something does';
-is((floors($own->{id}))[-1]{state}, 'generating', 'timeline: it is being written');
+is_deeply [ map { $_->{state} } floors($own->{id}) ], [ ('committed') x 3 ], 'timeline: what is said';
+$t = $s->get("/sessions/$own->{id}/timeline?unfinished=true&offset=2")->{json};
+is_deeply [ map { $_->{state} } @{ $t->{data}{floors} } ], [qw(committed generating)], 'timeline: and what is being written, if asked for';
+is $t->{meta}{total}, 4, 'timeline: it has its place';
 
 # ---- delete ----
 
