@@ -1,16 +1,16 @@
 noinst_LIBRARIES += libcard.a
 libcard_a_SOURCES = src/card/base64.c src/card/base64.h src/card/card.c src/card/card.h src/card/card_assets.c \
 	src/card/card_export.c src/card/card_private.h src/card/charx.c src/card/charx.h src/card/chat_date.c \
-	src/card/chat_file.c src/card/chat_file.h src/card/import.c src/card/import.h src/card/inflate.c src/card/inflate.h \
+	src/card/chat.h src/card/chat_file.c src/card/chat_file.h src/card/chat_floors.c src/card/import.c src/card/import.h src/card/inflate.c src/card/inflate.h \
 	src/card/lore_file.c src/card/lore_file.h src/card/lore_other.c src/card/lore_other.h src/card/png.c src/card/png.h \
 	src/card/preset_file.c src/card/preset_file.h src/card/receipt.c src/card/receipt.h src/card/regex_file.c \
-	src/card/regex_file.h src/card/shape.c src/card/shape.h
+	src/card/regex_file.h src/card/shape.c src/card/shape.h src/card/thchat.c
 EXTRA_DIST += src/card/README.md
 CARD_LIBS = libcard.a $(BASE_LIBS) $(ARCHIVE_LIBS) $(Z_LIBS)
 
 if HAVE_CMOCKA
 card_tests = tests/unit/card_read.t tests/unit/card_png.t tests/unit/card_charx.t tests/unit/card_lore.t \
-	tests/unit/card_preset.t tests/unit/card_regex.t tests/unit/card_chat.t
+	tests/unit/card_preset.t tests/unit/card_regex.t tests/unit/card_chat.t tests/unit/card_thchat.t
 check_PROGRAMS += $(card_tests)
 tests_unit_card_read_t_SOURCES = tests/unit/card_read.c tests/unit/card_help.h
 tests_unit_card_read_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
@@ -33,11 +33,14 @@ tests_unit_card_regex_t_LDADD = $(CARD_LIBS) $(CMOCKA_LIBS)
 tests_unit_card_chat_t_SOURCES = tests/unit/card_chat.c tests/unit/card_help.h
 tests_unit_card_chat_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_card_chat_t_LDADD = $(CARD_LIBS) $(CMOCKA_LIBS)
+tests_unit_card_thchat_t_SOURCES = tests/unit/card_thchat.c tests/unit/card_help.h
+tests_unit_card_thchat_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_card_thchat_t_LDADD = $(CARD_LIBS) $(CMOCKA_LIBS)
 endif
 
 if FUZZERS
 noinst_PROGRAMS += tests/fuzz/card_json tests/fuzz/card_png tests/fuzz/card_charx tests/fuzz/card_preset \
-	tests/fuzz/card_lore tests/fuzz/card_chat
+	tests/fuzz/card_lore tests/fuzz/card_chat tests/fuzz/card_thchat
 tests_fuzz_card_json_SOURCES = tests/fuzz/card_json.c tests/fuzz/card_fuzz.h
 tests_fuzz_card_json_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
 tests_fuzz_card_json_LDADD = $(CARD_LIBS)
@@ -56,6 +59,9 @@ tests_fuzz_card_lore_LDADD = $(CARD_LIBS)
 tests_fuzz_card_chat_SOURCES = tests/fuzz/card_chat.c tests/fuzz/card_fuzz.h
 tests_fuzz_card_chat_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
 tests_fuzz_card_chat_LDADD = $(CARD_LIBS)
+tests_fuzz_card_thchat_SOURCES = tests/fuzz/card_thchat.c tests/fuzz/card_fuzz.h
+tests_fuzz_card_thchat_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+tests_fuzz_card_thchat_LDADD = $(CARD_LIBS)
 endif
 
 # For tests/integration/npm_formats.t.
