@@ -44,6 +44,8 @@ struct exchange {
 	size_t n_parts;
 	struct sb headers; /* "Name: value\r\n" lines beside type and length */
 	bool streaming;    /* the body comes from a stream */
+	bool begun;        /* head and part of the body are out (reply_begin) */
+	int64_t length;    /* of the body of such an answer; -1 = unknown */
 	bool head_sent;    /* of an event stream whose connection was offered to another worker */
 
 	bool long_slot; /* counts against the cap of long requests */

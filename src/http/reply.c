@@ -81,7 +81,9 @@ answer_head(struct exchange *x)
 		add_header(&h, "Content-Type", str_c(x->content_type));
 	if (x->streaming)
 		sb_adds(&h, "Cache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n");
-	else if (x->status != 204)
+	else if (x->begun && x->length >= 0)
+		sb_addf(&h, "Content-Length: %lld\r\n", (long long)x->length);
+	else if (x->status != 204 && !x->begun)
 		sb_addf(&h, "Content-Length: %zu\r\n", n);
 	list_ignored(x);
 	sb_add(&h, sb_str(&x->headers));
@@ -154,8 +156,8 @@ reply_empty(struct request *r)
 }
 
 /* A download: the name in ASCII, and in full by the extended form (RFC 6266). */
-int
-reply_file(struct request *r, const char *content_type, const char *filename, struct str bytes)
+static void
+disposition(struct request *r, const char *filename)
 {
 	struct sb v = sb_new(r->ctx->a);
 	struct str name = str_c(filename);
@@ -175,8 +177,47 @@ reply_file(struct request *r, const char *content_type, const char *filename, st
 		sb_addf(&v, plain ? "%c" : "%%%02X", c);
 	}
 	add_header(&r->exchange->headers, "Content-Disposition", sb_str(&v));
+}
+
+/* See request.h. */
+int
+reply_file(struct request *r, const char *content_type, const char *filename, struct str bytes)
+{
+	disposition(r, filename);
 	part(r, bytes);
 	return answer(r, r->route->status != 0 ? r->route->status : 200, content_type);
+}
+
+static int
+write_part(struct exchange *x, struct str bytes)
+{
+	struct fcgi_out o = { .id = x->in.id, .open = true, .part = { bytes }, .n = 1 };
+
+	if (conn_write(x->conn, &o) == 0)
+		return 0;
+	return fail(&x->ctx, ERR_CANCELLED, "client_gone", "the client has left");
+}
+
+/* See request.h. */
+int
+reply_begin(struct request *r, const char *content_type, const char *filename, int64_t length)
+{
+	struct exchange *x = r->exchange;
+
+	disposition(r, filename);
+	answer(r, r->route->status != 0 ? r->route->status : 200, content_type);
+	x->begun = true;
+	x->length = length;
+	return write_part(x, answer_head(x));
+}
+
+/* See request.h. */
+int
+reply_write(struct request *r, struct str bytes)
+{
+	struct exchange *x = r->exchange;
+
+	return bytes.n == 0 || r->method == METHOD_HEAD ? 0 : write_part(x, bytes);
 }
 
 /* Answers with the recorded failure. What a handler had prepared is dropped. */

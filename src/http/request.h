@@ -54,6 +54,12 @@ int reply_list(struct request *r, struct str array, const char *meta_json); /* m
 int reply_bare(struct request *r, int status, const char *content_type, struct str bytes);
 int reply_empty(struct request *r); /* 204 */
 int reply_file(struct request *r, const char *content_type, const char *filename, struct str bytes);
+/*
+ * A download that is written piece by piece, blocking, with no more memory than a piece: begin, write…, and return 0 from the handler. length -1 = unknown. A
+ * handler that fails behind begin breaks the connection off, so that nobody takes a part for the whole. -1 with the error recorded: the client has left.
+ */
+int reply_begin(struct request *r, const char *content_type, const char *filename, int64_t length);
+int reply_write(struct request *r, struct str bytes);
 void reply_header(
     struct request *r, const char *name, const char *value); /* before reply_stream, else any time */
 

@@ -359,7 +359,8 @@ write_answer(struct exchange *x)
 {
 	struct fcgi_out o = { .id = x->in.id, .last = atomic_load(&x->conn->server->draining) };
 
-	o.part[o.n++] = answer_head(x);
+	if (!x->begun)
+		o.part[o.n++] = answer_head(x);
 	for (size_t i = 0; i < x->n_parts && x->r.method != METHOD_HEAD; i++)
 		o.part[o.n++] = x->part[i];
 	return conn_write(x->conn, &o) < 0 || o.last ? -1 : 0;
@@ -396,7 +397,7 @@ log_access(const struct exchange *x)
 
 /* After the handler: the answer, and what becomes of the connection. */
 static enum served
-finish(struct exchange *x)
+finish(struct exchange *x, bool failed)
 {
 	struct http_conn *c = x->conn;
 	bool usable = fcgi_in_close(&x->in) == 0,
@@ -406,7 +407,7 @@ finish(struct exchange *x)
 		return SERVED_GONE;
 	if (watched)
 		exchange_unwatch(x);
-	usable = write_answer(x) == 0 && usable && x->in.keep;
+	usable = !(failed && x->begun) && write_answer(x) == 0 && usable && x->in.keep;
 	if (!watched)
 		return usable ? SERVED_KEEP : SERVED_CLOSE;
 	loop_post(c->server->loop, usable ? watch_end_park : watch_end_close, c);
@@ -443,16 +444,16 @@ serve(struct http_conn *c, struct arena *a)
 		rc = handle(x);
 	if (rc < 0 && x->ctx.err.kind == ERR_NONE)
 		fail(&x->ctx, ERR_INTERNAL, "internal_error", "Internal server error");
-	if (rc < 0 && x->conn != NULL)
+	if (rc < 0 && x->conn != NULL && !x->begun)
 		credentials_first(x);
-	if (rc < 0 && x->conn != NULL)
+	if (rc < 0 && x->conn != NULL && !x->begun)
 		reply_error(x);
 	else if (x->status == 0 && x->conn != NULL) {
 		fail(&x->ctx, ERR_INTERNAL, "internal_error", "Internal server error");
 		fail_log(&x->ctx, "the handler gave no answer");
 		reply_error(x);
 	}
-	out = finish(x);
+	out = finish(x, rc < 0);
 	if (x->long_slot)
 		release_long(s);
 	count_request(x);
