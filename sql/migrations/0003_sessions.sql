@@ -37,7 +37,8 @@ CREATE TABLE tavern.session (
 	revision int NOT NULL DEFAULT 0,
 	created_at bigint NOT NULL,
 	updated_at bigint NOT NULL,
-	deleted_at bigint,                      -- marked; a job removes the rows
+	deleted_at bigint,                      -- marked; a job removes the rows. In the future: being imported, hidden until it is complete
+	origin text COMPRESSION lz4,            -- what the imported file said besides (JSON): written again by exports
 	PRIMARY KEY (account_no, no),
 	CONSTRAINT session_id_key UNIQUE (account_no, id),
 	FOREIGN KEY (account_no, character_doc) REFERENCES tavern.document (account_no, no) DEFERRABLE INITIALLY DEFERRED,
@@ -95,6 +96,7 @@ CREATE TABLE tavern.floor (
 	superseded_at bigint,
 	superseded_by text COLLATE "C",
 	committed_at bigint,
+	origin text COMPRESSION lz4,            -- as session.origin
 	created_at bigint NOT NULL,
 	updated_at bigint NOT NULL,
 	PRIMARY KEY (account_no, no),
@@ -123,6 +125,7 @@ CREATE TABLE tavern.page (
 	model text,
 	error json,
 	run_no bigint,                          -- that made it
+	origin text COMPRESSION lz4,            -- as session.origin
 	created_at bigint NOT NULL,
 	updated_at bigint NOT NULL,
 	PRIMARY KEY (account_no, no),
@@ -151,6 +154,7 @@ CREATE TABLE tavern.message (
 	content_format text NOT NULL DEFAULT 'text' CHECK (content_format IN ('text', 'markdown', 'json')),
 	source text,
 	token_count int NOT NULL DEFAULT 0,     -- of what is sent
+	origin text COMPRESSION lz4,            -- as session.origin
 	created_at bigint NOT NULL,
 	PRIMARY KEY (account_no, no),
 	CONSTRAINT message_id_key UNIQUE (account_no, id),

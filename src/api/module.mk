@@ -40,6 +40,7 @@ libapi_a_SOURCES = \
 	src/api/streams.h \
 	src/api/system.c \
 	src/api/tables.c \
+	src/api/transfers.c \
 	src/api/tables.h \
 	src/api/timeline.c \
 	src/api/turns.c \
@@ -60,7 +61,7 @@ libapi_a_SOURCES = \
 # The server: everything, in link order (highest layer first).
 sbin_PROGRAMS += tavernd
 tavernd_SOURCES = src/tavernd.c
-tavernd_LDADD = libdaemon.a libapi.a libturn.a libevent.a libprompt.a libcard.a liblore.a libregex.a libmacro.a libtoken.a libauth.a \
+tavernd_LDADD = libdaemon.a libapi.a libjob.a libchat.a libturn.a libevent.a libprompt.a libcard.a liblore.a libregex.a libmacro.a libtoken.a libauth.a \
 	libllm.a libhttp.a libpeer.a libstream.a libloop.a libstore.a libdb.a $(BASE_LIBS) $(FCGI_LIBS) $(CURL_LIBS) $(PCRE2_LIBS) \
 	$(ARCHIVE_LIBS) $(Z_LIBS) $(PQ_LIBS)
 

@@ -21,6 +21,7 @@
 	X(regex_profiles) \
 	X(imports) \
 	X(exports) \
+	X(transfers) \
 	X(sessions) \
 	X(turns) \
 	X(timeline) \

@@ -40,6 +40,7 @@
 #define LIM_ARCHIVE_ENTRIES 5000        /* files of one archive */
 #define LIM_PICTURE (32u << 20)        /* an avatar or another asset of a card */
 #define LIM_ARCHIVE_NAME 1024           /* name of an entry */
+#define LIM_EXPORT_FILE (1u << 30)      /* of a job */
 #define LIM_CHAT_LINE (16u << 20)       /* one line of a jsonl chat */
 #define LIM_RECEIPT_CODE 50             /* items of one code that a receipt lists */
 

@@ -1,10 +1,12 @@
 noinst_LIBRARIES += libjob.a
-libjob_a_SOURCES = src/job/job.h src/job/kinds.c src/job/kinds.h src/job/queue.c src/job/runner.c src/job/runner.h src/job/sweep.c src/job/sweep.h
+libjob_a_SOURCES = src/job/job.h src/job/kinds.c src/job/kinds.h src/job/queue.c src/job/runner.c src/job/runner.h src/job/sweep.c src/job/sweep.h \
+	src/job/transfer.c src/job/transfer.h
 EXTRA_DIST += src/job/README.md
 
 sbin_PROGRAMS += tavern-jobd
 tavern_jobd_SOURCES = src/tavern-jobd.c
-tavern_jobd_LDADD = libjob.a libdaemon.a libtoken.a $(DB_LIBS)
+tavern_jobd_LDADD = libjob.a libchat.a libdaemon.a libturn.a libprompt.a libcard.a liblore.a libregex.a libmacro.a libtoken.a libllm.a libstream.a libloop.a \
+	libstore.a $(DB_LIBS) $(CURL_LIBS) $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(Z_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/job_runner.t tests/unit/job_backoff.t

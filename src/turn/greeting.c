@@ -16,25 +16,57 @@ account_settings(struct ctx *c, const struct json **out)
 	return rc;
 }
 
+/* What a text of the character may say when the chat begins. */
+static int
+greeting_input(struct ctx *c, const struct greeting *g, const struct prompt_card **card, struct prompt_input *in)
+{
+	const struct json *account = NULL;
+	struct macro_layers *none = arena_new(c->a, struct macro_layers);
+
+	*card = prompt_card_compile(c->a, g->card ? g->card : json_object(c->a));
+	*in = (struct prompt_input){ .mode = g->mode, .cards = card, .ncards = 1, .user_name = g->user_name, .session_id = g->session_id, .now = c->now,
+		.phase = MACRO_ASSEMBLE, .vars = macro_vars_layers(none) };
+	in->persona = g->user ? prompt_persona_compile(c->a, g->user) : NULL;
+	if (account_settings(c, &account) < 0)
+		return -1;
+	turn_clock_settle(c->a, in, g->settings, account);
+	rng_system(&in->seed, sizeof(in->seed));
+	return 0;
+}
+
+int
+greeting_expand(struct ctx *c, const struct greeting *g, struct str text, struct str *out, const struct macro_result **macros_out)
+{
+	const struct prompt_card *card;
+	struct prompt_input in;
+
+	if (greeting_input(c, g, &card, &in) < 0)
+		return -1;
+	*out = prompt_expand(c->a, &in, 0, text, macros_out);
+	return 0;
+}
+
+void
+greeting_writes(struct ctx *c, const struct greeting *g, const struct macro_result *m, int32_t floor_seq, struct str page_id)
+{
+	macro_writes_send(c, m,
+	    &(struct write_place){ .session_no = g->session_no, .session_id = g->session_id, .branch_no = g->branch_no, .branch_id = STR("main"),
+		.segment_no = g->segment_no, .floor_seq = floor_seq, .page_id = page_id });
+}
+
 int
 greeting_write(struct turns *p, struct ctx *c, const struct greeting *g)
 {
-	const struct prompt_card *card = prompt_card_compile(c->a, g->card);
+	const struct prompt_card *card;
 	const struct macro_result *macros = NULL;
-	const struct json *account = NULL;
-	struct macro_layers *none = arena_new(c->a, struct macro_layers);
 	struct token_choice tokens = token_for_model(str_c(p->conf.model));
-	struct prompt_input in = { .mode = g->mode, .cards = &card, .ncards = 1, .user_name = g->user_name, .session_id = g->session_id,
-		.now = c->now, .phase = MACRO_ASSEMBLE, .vars = macro_vars_layers(none) };
+	struct prompt_input in;
 	struct id floor = id_new(c->now), page = id_new(c->now), message = id_new(c->now);
 	struct rows *rs;
 	struct str text;
 
-	in.persona = g->user ? prompt_persona_compile(c->a, g->user) : NULL;
-	if (account_settings(c, &account) < 0)
+	if (greeting_input(c, g, &card, &in) < 0)
 		return -1;
-	turn_clock_settle(c->a, &in, g->settings, account);
-	rng_system(&in.seed, sizeof(in.seed));
 	text = prompt_greeting(c->a, &in, 0, g->choice, &macros);
 	if (text.n == 0)
 		return 0;
@@ -42,8 +74,6 @@ greeting_write(struct turns *p, struct ctx *c, const struct greeting *g)
 	    P_STR(text), P_INT((int64_t)token_count(tokens.encoding, text)), P_INT(c->now));
 	if (rows_next(rs) <= 0)
 		return -1;
-	macro_writes_send(c, macros,
-	    &(struct write_place){ .session_no = g->session_no, .session_id = g->session_id, .branch_no = g->branch_no, .branch_id = STR("main"),
-		.segment_no = g->segment_no, .floor_seq = 0, .page_id = str_c(page.s) });
+	greeting_writes(c, g, macros, 0, str_c(page.s));
 	return 0;
 }

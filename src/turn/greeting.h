@@ -20,4 +20,11 @@ struct greeting {
 /* Writes floor 0 if the card has a greeting. 0 or -1. Inside db_tx DB_WRITE. */
 int greeting_write(struct turns *p, struct ctx *c, const struct greeting *g);
 
+/*
+ * For chats that are imported: an author's text as it would have been at the start of the chat, inside db_tx; and what its macros wrote, once the page
+ * is there, inside db_tx DB_WRITE. card may be NULL.
+ */
+int greeting_expand(struct ctx *c, const struct greeting *g, struct str text, struct str *out, const struct macro_result **macros_out);
+void greeting_writes(struct ctx *c, const struct greeting *g, const struct macro_result *m, int32_t floor_seq, struct str page_id);
+
 #endif

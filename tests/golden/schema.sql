@@ -250,12 +250,14 @@ CREATE TABLE tavern.floor (
     superseded_at bigint,
     superseded_by text COLLATE pg_catalog."C",
     committed_at bigint,
+    origin text,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     CONSTRAINT floor_floor_seq_check CHECK ((floor_seq >= 0)),
     CONSTRAINT floor_state_check CHECK ((state = ANY (ARRAY['draft'::text, 'generating'::text, 'committed'::text, 'failed'::text])))
 )
 WITH (fillfactor='90');
+ALTER TABLE ONLY tavern.floor ALTER COLUMN origin SET COMPRESSION lz4;
 ALTER TABLE tavern.floor ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tavern.floor_no_seq
     START WITH 1
@@ -335,6 +337,7 @@ CREATE TABLE tavern.message (
     content_format text DEFAULT 'text'::text NOT NULL,
     source text,
     token_count integer DEFAULT 0 NOT NULL,
+    origin text,
     created_at bigint NOT NULL,
     CONSTRAINT message_content_format_check CHECK ((content_format = ANY (ARRAY['text'::text, 'markdown'::text, 'json'::text]))),
     CONSTRAINT message_role_check CHECK ((role = ANY (ARRAY['user'::text, 'assistant'::text, 'system'::text, 'narrator'::text]))),
@@ -342,6 +345,7 @@ CREATE TABLE tavern.message (
 );
 ALTER TABLE ONLY tavern.message ALTER COLUMN content SET COMPRESSION lz4;
 ALTER TABLE ONLY tavern.message ALTER COLUMN sent SET COMPRESSION lz4;
+ALTER TABLE ONLY tavern.message ALTER COLUMN origin SET COMPRESSION lz4;
 ALTER TABLE tavern.message ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tavern.message_no_seq
     START WITH 1
@@ -379,12 +383,14 @@ CREATE TABLE tavern.page (
     model text,
     error json,
     run_no bigint,
+    origin text,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     CONSTRAINT page_kind_check CHECK ((kind = ANY (ARRAY['input'::text, 'output'::text, 'mixed'::text]))),
     CONSTRAINT page_page_seq_check CHECK ((page_seq >= 0)),
     CONSTRAINT page_state_check CHECK ((state = ANY (ARRAY['draft'::text, 'generating'::text, 'committed'::text, 'failed'::text])))
 );
+ALTER TABLE ONLY tavern.page ALTER COLUMN origin SET COMPRESSION lz4;
 ALTER TABLE tavern.page ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tavern.page_no_seq
     START WITH 1
@@ -489,11 +495,13 @@ CREATE TABLE tavern.session (
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     deleted_at bigint,
+    origin text,
     CONSTRAINT session_character_sync_policy_check CHECK ((character_sync_policy = ANY (ARRAY['pin'::text, 'manual'::text, 'force'::text]))),
     CONSTRAINT session_prompt_mode_check CHECK ((prompt_mode = ANY (ARRAY['compat_strict'::text, 'compat_plus'::text, 'native'::text, 'rearrange'::text]))),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['active'::text, 'archived'::text])))
 )
 WITH (fillfactor='80');
+ALTER TABLE ONLY tavern.session ALTER COLUMN origin SET COMPRESSION lz4;
 ALTER TABLE tavern.session ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tavern.session_no_seq
     START WITH 1

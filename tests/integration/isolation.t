@@ -16,7 +16,7 @@ is $s->post('/accounts', { id => $_, name => $_ }, %{ $as{admin} })->{status}, 2
 
 # ---- things of alice ----
 
-sub made { my ($path, $body, $method) = @_; my $r = $s->request($method // 'POST', $path, $body, %{ $as{alice} }); ok $r->{status} =~ /^20[01]$/, "alice: $path" or diag $r->{raw}; return $r->{json}{data} }
+sub made { my ($path, $body, $method) = @_; my $r = $s->request($method // 'POST', $path, $body, %{ $as{alice} }); ok $r->{status} =~ /^20[012]$/, "alice: $path" or diag $r->{raw}; return $r->{json}{data} }
 my $preset = made('/import/preset', { name => 'P', data => { prompts => [ { identifier => 'main', role => 'system', content => 'x', system_prompt => JSON::PP::true } ], prompt_order => [ { character_id => 100001, order => [ { identifier => 'main', enabled => JSON::PP::true } ] } ] } })->{id};
 my $book = made('/import/worldbook', { name => 'W', data => { entries => { 0 => { uid => 0, key => ['a'], content => 'b' } } } })->{id};
 my $regex = made('/import/regex', { name => 'R', data => [ { scriptName => 's', findRegex => '/a/', replaceString => 'b', placement => [1] } ] })->{id};
@@ -29,12 +29,14 @@ my ($message) = map { $_->{id} } @{ $s->get("/messages?page_id=$page", %{ $as{al
 made("/floors/$floor/branch", { branch_id => 'alt' });
 my $variable = made('/variables', { scope => 'chat', scope_id => $session, key => 'k', value => 1 }, 'PUT')->{id};
 
+my $transfer = made("/export/chat/$session/jobs", { format => 'thchat' })->{job_id};
+
 # What an {id} means, by the beginning of the path.
 my @ids = (
 	[ qr{^/presets/|^/export/preset/} => $preset ], [ qr{^/worldbooks/|^/export/worldbook/} => $book ], [ qr{^/regex-profiles/|^/export/regex/} => $regex ],
 	[ qr{^/characters/|^/export/character/} => $character->{character_id} ], [ qr{^/users/} => $user ], [ qr{^/sessions/} => $session ],
 	[ qr{^/floors/} => $floor ], [ qr{^/pages/} => $page ], [ qr{^/messages/} => $message ], [ qr{^/variables/} => $variable ],
-	[ qr{^/accounts/} => 'alice' ], [ qr{^/branches/} => 'alt' ],
+	[ qr{^/accounts/} => 'alice' ], [ qr{^/export/chat/} => $session ], [ qr{^/chat-transfer-jobs/} => $transfer ], [ qr{^/branches/} => 'alt' ],
 );
 my %inner = (versionId => $character->{character_version_id}, identifier => 'main', key_id => 'none', branchId => 'main');
 
@@ -97,7 +99,7 @@ ok $count > 60, "$count operations were walked";
 
 # ---- lists, batches, references ----
 
-for my $list (qw(/presets /worldbooks /regex-profiles /characters /users /sessions /floors /pages /messages /variables)) {
+for my $list (qw(/presets /worldbooks /regex-profiles /characters /users /sessions /floors /pages /messages /variables /chat-transfer-jobs)) {
 	is_deeply $s->get($list, %{ $as{bob} })->{json}{data}, [], "$list: the neighbour sees nothing";
 }
 my $r = $s->post('/sessions/batch/delete', { ids => [$session] }, %{ $as{bob} });

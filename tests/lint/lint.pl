@@ -14,6 +14,7 @@ my %below = (
 	macro => 'base', regex => 'base', token => 'base', card => 'base', lore => 'base macro regex',
 	prompt => 'base macro regex lore token card', llm => 'base loop', auth => 'base db llm', store => 'base db',
 	event => 'base db loop peer auth http', turn => 'base db loop stream macro regex lore token card prompt llm store event',
+	chat => 'base db store token card prompt macro turn',
 );
 my $all = join ' ', sort keys %below;
 $below{job} = "$all memory";
