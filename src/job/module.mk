@@ -5,7 +5,7 @@ EXTRA_DIST += src/job/README.md
 
 sbin_PROGRAMS += tavern-jobd
 tavern_jobd_SOURCES = src/tavern-jobd.c
-tavern_jobd_LDADD = libjob.a libchat.a libdaemon.a libturn.a libprompt.a libcard.a liblore.a libregex.a libmacro.a libtoken.a libllm.a libstream.a libloop.a \
+tavern_jobd_LDADD = libjob.a libchat.a libdaemon.a libturn.a libevent.a libprompt.a libcard.a liblore.a libregex.a libmacro.a libtoken.a libllm.a libpeer.a libstream.a libloop.a \
 	libstore.a $(DB_LIBS) $(CURL_LIBS) $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(Z_LIBS)
 
 if HAVE_CMOCKA
