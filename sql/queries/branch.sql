@@ -36,6 +36,12 @@ INSERT INTO branch (session_no, id, segs, his, head_seq, forked_from, forked_at,
 SELECT $1, $2, $3::bigint[] || g.no, $4::int[] || $5::int, $5, $6, $5, $9, $7, $7 FROM g
 RETURNING no, segs, his;
 
+-- name: floor_shown
+-- Where a floor is, and whether a branch besides one shows it. $1 floor no, $2 branch no
+SELECT f.segment_no, EXISTS (SELECT FROM branch b CROSS JOIN unnest(b.segs, b.his) r (seg, hi)
+                              WHERE b.account_no = acct() AND b.session_no = f.session_no AND b.no <> $2 AND r.seg = f.segment_no AND r.hi >= f.floor_seq)
+  FROM floor f WHERE f.account_no = acct() AND f.no = $1;
+
 -- name: floor_busy
 -- Is another page of the floor being made? In a statement behind branch_fork, which waits for whoever makes it. $1 floor id
 SELECT 1 FROM floor f JOIN run r ON r.account_no = acct() AND r.floor_no = f.no AND r.state = 'running' WHERE f.account_no = acct() AND f.id = $1;
@@ -129,12 +135,13 @@ WITH kept AS MATERIALIZED (
 SELECT count(*) FROM gone;
 
 -- name: branch_segments_drop
--- Behind branch_floors_drop: segments that no branch names, and what the others still share. $1 session no, $2 segments (array text)
+-- Behind branch_floors_drop: segments that no branch names go; the others know again up to where branches show them whose own they are not.
+-- $1 session no, $2 segments (array text)
 WITH seen AS MATERIALIZED (
-	SELECT g.no, (SELECT array_agg(r.hi ORDER BY r.hi DESC) FROM branch b CROSS JOIN unnest(b.segs, b.his) r (seg, hi)
-	               WHERE b.account_no = acct() AND b.session_no = $1 AND r.seg = g.no) AS his
-	  FROM segment g WHERE g.account_no = acct() AND g.no = ANY ($2::bigint[])
+	SELECT g.no, count(b.no) AS branches, max(r.hi) FILTER (WHERE r.seg <> b.segs[cardinality(b.segs)]) AS upto
+	  FROM segment g LEFT JOIN (branch b CROSS JOIN unnest(b.segs, b.his) r (seg, hi)) ON b.account_no = acct() AND b.session_no = $1 AND r.seg = g.no
+	 WHERE g.account_no = acct() AND g.no = ANY ($2::bigint[]) GROUP BY g.no
 ), d AS (
-	DELETE FROM segment g USING seen WHERE g.account_no = acct() AND g.no = seen.no AND seen.his IS NULL
+	DELETE FROM segment g USING seen WHERE g.account_no = acct() AND g.no = seen.no AND seen.branches = 0
 )
-UPDATE segment g SET shared_upto = coalesce(seen.his[2], -1) FROM seen WHERE g.account_no = acct() AND g.no = seen.no AND seen.his IS NOT NULL;
+UPDATE segment g SET shared_upto = coalesce(seen.upto, -1) FROM seen WHERE g.account_no = acct() AND g.no = seen.no AND seen.branches > 0;

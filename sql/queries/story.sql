@@ -68,15 +68,61 @@ SELECT was.id, 'branch', $2, $4, $5, $6, was.key, was.new_value, $7 FROM was WHE
     ON CONFLICT ON CONSTRAINT variable_key DO UPDATE SET value = EXCLUDED.value, revision = variable.revision + 1, updated_at = EXCLUDED.updated_at;
 
 -- name: page_place
--- A page with the state and place of its floor. $1 page id
-SELECT p.no, p.kind, p.active, f.no, f.state, f.floor_seq, f.segment_no, b.head_seq, g.shared_upto, p.floor_no, f.id,
-       b.no, b.id, s.no, s.id
+-- A page, its floor, and the branch that shows it, as a fork would find it. $1 page id
+SELECT p.no, p.kind, p.active, f.no, f.state, f.floor_seq, f.segment_no, g.shared_upto, b.no, s.no, f.id, s.id, p.page_seq, p.version, p.state,
+       EXISTS (SELECT FROM run r WHERE r.account_no = acct() AND r.floor_no = f.no AND r.state = 'running')
   FROM page p
   JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
   JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
   JOIN segment g ON g.account_no = acct() AND g.no = f.segment_no
-  LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = f.session_no AND b.segs[cardinality(b.segs)] = f.segment_no
- WHERE p.account_no = acct() AND p.id = $1 FOR UPDATE OF p;
+  LEFT JOIN LATERAL (
+	SELECT b.no FROM branch b
+	 WHERE b.account_no = acct() AND b.session_no = s.no
+	   AND EXISTS (SELECT FROM unnest(b.segs, b.his) r (seg, hi) WHERE r.seg = f.segment_no AND r.hi >= f.floor_seq)
+	 ORDER BY b.segs[cardinality(b.segs)] = f.segment_no DESC, b.no LIMIT 1) b ON true
+ WHERE p.account_no = acct() AND p.id = $1 FOR NO KEY UPDATE OF p;
+
+-- name: branch_stand
+-- A branch by its name or number, held: whoever changes its head waits. $1 session no, $2 name or null, $3 number
+SELECT b.no, b.id, b.segs, b.his, b.head_seq FROM branch b
+ WHERE b.account_no = acct() AND b.session_no = $1 AND CASE WHEN $2::text IS NULL THEN b.no = $3 ELSE b.id = $2 END FOR NO KEY UPDATE;
+
+-- name: page_now
+-- Behind branch_stand: is the page active, is the floor being generated again. $1 page no
+SELECT p.active, EXISTS (SELECT FROM run r WHERE r.account_no = acct() AND r.floor_no = p.floor_no AND r.state = 'running')
+  FROM page p WHERE p.account_no = acct() AND p.no = $1;
+
+-- name: page_twin
+-- The page of a floor's copy. $1 floor no, $2 kind, $3 page number, $4 version
+SELECT p.no, p.id FROM page p WHERE p.account_no = acct() AND p.floor_no = $1 AND p.kind = $2 AND p.page_seq = $3 AND p.version = $4;
+
+-- name: page_neighbour
+-- Which page takes the place of one that goes: the one before it, else the one behind it. $1 floor no, $2 kind, $3 page no, $4 page number, $5 version
+SELECT p.no FROM page p
+ WHERE p.account_no = acct() AND p.floor_no = $1 AND p.kind = $2 AND p.no <> $3 AND p.state = 'committed'
+ ORDER BY (p.page_seq, p.version) > ($4, $5), abs(p.page_seq - $4), abs(p.version - $5) LIMIT 1;
+
+-- name: page_compare
+-- Two pages of one floor, what they say and how they came about. $1 page id, $2 other page id; one row per page, the first first
+SELECT p.id, p.kind, p.page_seq, p.active, p.state, f.id, p.reasoning, p.usage, p.finish_reason, p.model, p.created_at,
+       (SELECT string_agg(m.content, E'\n' ORDER BY m.seq) FROM message m WHERE m.account_no = acct() AND m.page_no = p.no AND NOT m.is_hidden),
+       (SELECT coalesce(sum(m.token_count), 0) FROM message m WHERE m.account_no = acct() AND m.page_no = p.no AND NOT m.is_hidden),
+       t.prompt_digest, t.prompt_mode, p.no
+  FROM page p
+  JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
+  JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
+  LEFT JOIN turn_record t ON t.account_no = acct() AND t.page_no = p.no
+ WHERE p.account_no = acct() AND p.id IN ($1, $2) ORDER BY p.id <> $1;
+
+-- name: page_compare_vars
+-- The last value that each of two pages wrote, of each key that one of them wrote. $1 page no, $2 other page no
+WITH w AS (
+	SELECT DISTINCT ON (c.page_no, c.scope, c.key) c.page_no, c.scope, c.key, c.new_value FROM var_change c
+	 WHERE c.account_no = acct() AND c.page_no IN ($1, $2) ORDER BY c.page_no, c.scope, c.key, c.no DESC
+)
+SELECT coalesce(a.scope, b.scope), coalesce(a.key, b.key), a.key IS NOT NULL, a.new_value, b.key IS NOT NULL, b.new_value
+  FROM (SELECT * FROM w WHERE w.page_no = $1) a FULL JOIN (SELECT * FROM w WHERE w.page_no = $2) b ON b.scope = a.scope AND b.key = a.key
+ ORDER BY 1, 2;
 
 -- name: page_insert
 -- $1 id, $2 floor no, $3 kind, $4 page number, $5 version, $6 active, $7 checksum, $8 now, $9 state
@@ -91,8 +137,12 @@ WITH p AS (
 UPDATE message SET active = false FROM p WHERE message.account_no = acct() AND message.page_no = p.no AND message.active;
 
 -- name: page_activate
+-- Its messages count, and its usage is the floor's.
 WITH p AS (
-	UPDATE page SET active = true, updated_at = $2 WHERE account_no = acct() AND no = $1 RETURNING no
+	UPDATE page SET active = true, updated_at = $2 WHERE account_no = acct() AND no = $1 RETURNING no, floor_no, kind, usage
+), f AS (
+	UPDATE floor SET token_in = coalesce((p.usage ->> 'prompt_tokens')::int, 0), token_out = coalesce((p.usage ->> 'completion_tokens')::int, 0)
+	  FROM p WHERE floor.account_no = acct() AND floor.no = p.floor_no AND floor.state = 'committed' AND p.kind = 'output' AND p.usage IS NOT NULL
 )
 UPDATE message SET active = true FROM p WHERE message.account_no = acct() AND message.page_no = p.no;
 
@@ -132,6 +182,8 @@ UPDATE page SET kind = coalesce($2, kind), page_seq = coalesce($3, page_seq), ve
 -- name: page_delete
 WITH v AS (
 	DELETE FROM variable WHERE account_no = acct() AND scope = 'page' AND scope_no = $1
+), c AS (
+	DELETE FROM var_change WHERE account_no = acct() AND page_no = $1
 )
 DELETE FROM page WHERE account_no = acct() AND no = $1;
 

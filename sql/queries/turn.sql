@@ -86,9 +86,9 @@ SELECT f.id
 
 -- name: floor_said
 -- What a floor says without its replies, newest first, whether it counts now or failed. $1 floor no
-SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id, m.rolls, false
+SELECT m.no, m.floor_seq, m.role, m.name, m.content, m.sent, m.token_count, m.id, m.rolls, m.is_hidden
   FROM page p JOIN message m ON m.account_no = acct() AND m.page_no = p.no
- WHERE p.account_no = acct() AND p.floor_no = $1 AND p.active AND p.kind <> 'output' AND NOT m.is_hidden
+ WHERE p.account_no = acct() AND p.floor_no = $1 AND p.active AND p.kind <> 'output'
  ORDER BY m.side DESC, m.page_no DESC, m.seq DESC;
 
 -- name: floor_vars_before
@@ -236,10 +236,13 @@ WITH s AS (
 	 WHERE f.account_no = acct() AND f.no = $2
 ), g AS (
 	INSERT INTO segment (session_no) SELECT s.session_no FROM s RETURNING no
+), kept AS (
+	SELECT array_agg(u.seg ORDER BY u.i) AS segs, array_agg(least(u.hi, s.floor_seq - 1) ORDER BY u.i) AS his
+	  FROM s, branch b CROSS JOIN unnest(b.segs, b.his) WITH ORDINALITY u (seg, hi, i)
+	 WHERE b.account_no = acct() AND b.no = $1 AND coalesce(b.his[u.i - 1], -1) < least(u.hi, s.floor_seq - 1)
 ), b AS (
-	UPDATE branch SET segs = branch.segs || g.no, his = ARRAY(SELECT least(u.hi, s.floor_seq - 1) FROM unnest(branch.his) WITH ORDINALITY u (hi, i) ORDER BY u.i) || s.floor_seq,
-	       revision = branch.revision + 1, updated_at = $5
-	  FROM s, g WHERE branch.account_no = acct() AND branch.no = $1 AND branch.head_seq = s.floor_seq RETURNING branch.no
+	UPDATE branch SET segs = coalesce(kept.segs, '{}') || g.no, his = coalesce(kept.his, '{}') || s.floor_seq, revision = branch.revision + 1, updated_at = $5
+	  FROM s, g, kept WHERE branch.account_no = acct() AND branch.no = $1 AND branch.head_seq = s.floor_seq RETURNING branch.no
 ), f AS (
 	INSERT INTO floor (id, session_no, segment_no, floor_seq, branch_id, parent_id, state, token_in, token_out, committed_at, created_at, updated_at)
 	SELECT $3, s.session_no, g.no, s.floor_seq, s.of_branch, s.parent_id, s.state, s.token_in, s.token_out, s.committed_at, s.created_at, $5 FROM s, g, b
@@ -274,7 +277,8 @@ SELECT f.no, f.segment_no FROM f;
 
 -- name: floor_copy_vars
 -- Behind floor_copy: the log of the new segment, in the order in which it counts: what the branch's values were as the floor began, what the pages
--- of the floor wrote, what was written since. The values themselves stay. $1 branch no, $2 floor no, $3 of the copy, $4 beginning of the ids, $5 now
+-- of the floor wrote, what was written since. The values themselves stay. $1 branch no, $2 floor no, $3 of the copy, $4 beginning of the ids, $5 now,
+-- $6 the segment that was the branch's own: what clients wrote in it goes along, if it had no floor
 WITH s AS (
 	SELECT f.segment_no, f.floor_seq FROM floor f WHERE f.account_no = acct() AND f.no = $2
 ), f AS (
@@ -292,7 +296,7 @@ WITH s AS (
 	SELECT c.no, NULL, true, c.scope, c.scope_no, c.key, c.path, c.new_value, c.source, c.detail, c.created_at
 	  FROM s, mine JOIN var_change c ON c.account_no = acct() AND c.key = mine.key AND c.active AND c.scope = 'branch' AND c.page_no IS NULL
 	  JOIN branch b ON b.account_no = acct() AND b.no = $1
-	 WHERE c.segment_no = s.segment_no AND c.floor_seq = s.floor_seq AND (b.segs[cardinality(b.segs) - 1] = s.segment_no OR c.created_at <= b.created_at)
+	 WHERE c.segment_no = s.segment_no AND c.floor_seq = s.floor_seq AND ($6 = s.segment_no OR c.created_at <= b.created_at)
 ), wrote AS (
 	SELECT mine.key, at.new_value FROM mine LEFT JOIN LATERAL (
 		SELECT at.new_value FROM at WHERE at.key = mine.key AND at.scope = 'branch' AND at.active ORDER BY at.no DESC LIMIT 1) at ON true
@@ -314,6 +318,9 @@ WITH s AS (
 	UNION ALL
 	SELECT 2, 0, f.floor_seq, NULL, true, 'branch', $1, wrote.key, NULL, cur.value, 'fork', NULL, $5
 	  FROM f, wrote LEFT JOIN cur ON cur.key = wrote.key WHERE cur.value IS DISTINCT FROM wrote.new_value
+), moved AS (
+	UPDATE var_change SET segment_no = f.segment_no FROM s, f
+	 WHERE var_change.account_no = acct() AND var_change.segment_no = $6 AND $6 <> s.segment_no AND var_change.source <> 'fork'
 )
 INSERT INTO var_change (id, session_no, segment_no, floor_seq, page_no, active, scope, scope_no, key, path, new_value, source, detail, created_at)
 SELECT $4 || lpad(to_hex(row_number() OVER (ORDER BY log.part, log.no, log.key)), 4, '0'), f.session_no, f.segment_no, log.floor_seq, log.page_no, log.active, log.scope,

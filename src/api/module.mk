@@ -20,6 +20,7 @@ libapi_a_SOURCES = \
 	src/api/macros.c \
 	src/api/messages.c \
 	src/api/metrics.c \
+	src/api/page_compare.c \
 	src/api/pages.c \
 	src/api/preset_entries.c \
 	src/api/preset_nodes.c \

@@ -32,6 +32,7 @@
 	X(floors) \
 	X(branches) \
 	X(pages) \
+	X(page_compare) \
 	X(messages) \
 	X(variables) \
 	X(variable_log) \

@@ -2,6 +2,7 @@
  * again: what is written when a turn does not simply add a floor to its branch: a branch is made for it, the head floor gets
  * another output page, and a head that other branches show is copied first (dryrun 3.2 rules 3 and 4).
  */
+#include "store/variable.h"
 #include "turn/fork.h"
 #include "turn/turn_private.h"
 
@@ -17,27 +18,21 @@ branch_make(struct ctx *c, struct turn *t)
 	return 0;
 }
 
-static int
-floor_copy(struct ctx *c, struct turn *t)
-{
-	struct id ids = id_new(c->now);
-	struct str prefix = { ids.s, ID_LEN - 4 };
-	struct rows *rs = db_query(c, STMT_floor_copy, P_INT(t->s.branch_no), P_INT(t->target.floor_no), P_C(t->floor_id.s),
-	    P_STR(prefix), P_INT(c->now));
-	int rc = rows_next(rs);
-
-	if (rc <= 0)
-		return rc < 0 ? -1 : fail(c, ERR_CONFLICT, "generation_target_stale", "the head of the branch was changed by another request; read it and try again");
-	t->segment = row_int(rs, 1);
-	return db_exec(c, STMT_floor_copy_vars, P_INT(t->s.branch_no), P_INT(t->target.floor_no), P_INT(row_int(rs, 0)), P_STR(prefix), P_INT(c->now)) < 0 ? -1 : 0;
-}
-
 int
 turn_place(struct ctx *c, struct turn *t)
 {
+	struct floor_own f;
+
 	if (t->target.forks && branch_make(c, t) < 0)
 		return -1;
-	return t->target.again && t->target.copies ? floor_copy(c, t) : 0;
+	if (!t->target.again || !t->target.copies)
+		return 0;
+	f = (struct floor_own){ .branch_no = t->s.branch_no, .session_no = t->s.no, .floor_no = t->target.floor_no, .floor_id = t->target.floor_id,
+		.id = str_c(t->floor_id.s) };
+	if (floor_make_own(c, &f) < 0)
+		return -1;
+	t->segment = f.segment;
+	return 0;
 }
 
 void
@@ -61,25 +56,11 @@ again_opened(struct turn *t)
 	return 0;
 }
 
-const char *
-turn_scope_id(struct ctx *c, const struct turn *t)
-{
-	return arena_printf(c->a, "branch:%.*s:%.*s", STR_ARG(t->q.session_id), STR_ARG(t->s.branch.id));
-}
-
-/* The old page goes, and what it wrote to the branch; what a reply that goes on stands on is carried over instead. */
 void
-again_switch_send(struct ctx *c, struct turn *t)
-{
-	db_query(c, STMT_turn_switch, P_INT(t->run_no), P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->floor_no));
-	if (!t->goes_on)
-		db_query(c, STMT_page_vars_settle, P_INT(t->floor_no), P_INT(t->s.branch_no), P_INT(t->segment), P_C(turn_scope_id(c, t)), P_INT(t->s.no),
-		    P_STR(t->s.branch.id), P_INT(c->now));
-}
-
-void
-again_carry_send(struct ctx *c, struct turn *t)
+again_values_send(struct ctx *c, struct turn *t)
 {
 	if (t->goes_on && t->old_page)
 		db_query(c, STMT_page_vars_carry, P_INT(t->old_page), P_C(t->output_page.s));
+	db_query(c, STMT_page_vars_settle, P_INT(t->floor_no), P_INT(t->s.branch_no), P_INT(t->segment),
+	    P_STR(var_branch_scope_id(c->a, t->q.session_id, t->s.branch.id)), P_INT(t->s.no), P_STR(t->s.branch.id), P_INT(c->now));
 }

@@ -255,7 +255,7 @@ commit_send(struct ctx *c, void *arg)
 	turn_inputs_print(&inputs, t);
 	of_frame = digest_sha256(sb_str(&frame));
 	if (t->target.again)
-		again_switch_send(c, t);
+		db_query(c, STMT_turn_switch, P_INT(t->run_no), P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->floor_no));
 	t->written = db_query(c, STMT_turn_commit, P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->run_no), P_INT(t->floor_no),
 	    P_C(t->output_page.s), P_INT(t->segment), P_C(t->output_message.s), P_STR(t->said.visible), P_STR(t->stored_reply),
 	    P_INT((int64_t)token_count(t->tokens.encoding, reply)), t->result.reasoning.n ? P_STR(t->result.reasoning) : P_NULL,
@@ -269,7 +269,8 @@ commit_send(struct ctx *c, void *arg)
 	    /* what the request can be made of again */
 	    P_STR(digest_hex(c->a, &of_frame)), P_STR(sb_str(&frame)), P_STR(sb_str(&inputs)), P_STR(turn_request_digest(t)), P_INT(t->s.no),
 	    turn_keeps_request(t) ? P_STR(turn_request_text(c->a, t)) : P_NULL);
-	again_carry_send(c, t);
+	if (t->target.again)
+		again_values_send(c, t);
 	stored_send(c, t);
 	macro_writes_send(c, t->prompt->macros, &at);
 	if (t->target.again && !str_is(t->target.state, "committed") && promotions_send(c, t, &at) < 0)

@@ -184,6 +184,64 @@ fork_again(struct ctx *c, struct fork *f, int32_t last)
 	return db_exec(c, STMT_branch_vars_drop, P_INT(b->no)) < 0 ? -1 : variables_write(c, f, vars);
 }
 
+static int
+head_moved(struct ctx *c, int rc)
+{
+	return rc < 0 ? -1
+		      : fail(c, ERR_CONFLICT, "generation_target_stale",
+			    "the head of the branch was changed by another request; read it and try again");
+}
+
+/* What no branch shows or names any more goes; segments know again what is shared of them. */
+static int
+segments_settle(struct ctx *c, const struct floor_own *f, int64_t a, int64_t b)
+{
+	const char *list = arena_printf(c->a, "{%lld,%lld}", (long long)a, (long long)b);
+
+	return db_exec(c, STMT_branch_floors_drop, P_INT(f->session_no), P_C(list)) < 0 ||
+			db_exec(c, STMT_branch_segments_drop, P_INT(f->session_no), P_C(list)) < 0
+		   ? -1
+		   : 0;
+}
+
+int
+floor_make_own(struct ctx *c, struct floor_own *f)
+{
+	struct id ids = id_new(c->now);
+	struct str prefix = { ids.s, ID_LEN - 4 }; /* the statements number what they make */
+	struct branch b = { 0 };
+	struct rows *rs = db_query(c, STMT_branch_stand, P_INT(f->session_no), P_NULL, P_INT(f->branch_no));
+	int64_t was;
+	bool shown;
+	int rc = rows_next(rs);
+
+	if (rc <= 0 || branch_read(c->a, &b, row_str(rs, 2), row_str(rs, 3)) < 0)
+		return head_moved(c, rc);
+	was = branch_own_segment(&b);
+	db_query(c, STMT_fork_hold_floor, P_STR(f->floor_id));
+	rs = db_query(c, STMT_floor_shown, P_INT(f->floor_no), P_INT(f->branch_no));
+	if ((rc = rows_next(rs)) <= 0)
+		return head_moved(c, rc);
+	f->segment = row_int(rs, 0);
+	shown = row_bool(rs, 1);
+	if (!shown && f->segment == was) { /* others showed it once */
+		f->no = f->floor_no;
+		f->id = f->floor_id;
+		return segments_settle(c, f, was, was);
+	}
+	rs = db_query(c, STMT_floor_copy, P_INT(f->branch_no), P_INT(f->floor_no), P_STR(f->id), P_STR(prefix),
+	    P_INT(c->now));
+	if ((rc = rows_next(rs)) <= 0)
+		return head_moved(c, rc);
+	f->no = row_int(rs, 0);
+	if (db_exec(c, STMT_floor_copy_vars, P_INT(f->branch_no), P_INT(f->floor_no), P_INT(f->no), P_STR(prefix),
+		P_INT(c->now), P_INT(was)) < 0 ||
+	    segments_settle(c, f, f->segment, was) < 0)
+		return -1;
+	f->segment = row_int(rs, 1);
+	return 0;
+}
+
 int
 fork_hold(struct ctx *c, struct str session_id, int64_t *session_no_out)
 {

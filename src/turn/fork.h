@@ -37,6 +37,19 @@ int fork_at(struct ctx *c, struct fork *f);
  */
 int fork_again(struct ctx *c, struct fork *f, int32_t last);
 
+/*
+ * A branch's head floor as the branch's own (dryrun 3.2 rule 4): if other branches show it, a copy in a new segment, with pages,
+ * messages, records and what they wrote under new ids; the branch's values stay as they are. What nobody shows behind that is
+ * removed. Inside db_tx DB_WRITE. -1: ERR_CONFLICT `generation_target_stale`: the head has moved.
+ */
+struct floor_own {
+	int64_t branch_no, session_no, floor_no; /* asked: of which branch, which floor */
+	struct str floor_id;
+	struct str id;               /* asked: of a copy; in any case the floor's then */
+	int64_t no, segment;         /* found or made */
+};
+int floor_make_own(struct ctx *c, struct floor_own *f);
+
 /* Holds a session against forks and deletes of branches until the end of the transaction. 1, 0 no such
  * session, -1. */
 int fork_hold(struct ctx *c, struct str session_id, int64_t *session_no_out);

@@ -213,9 +213,8 @@ int turn_scope(struct turn *t);
 int turn_place(struct ctx *c, struct turn *t);      /* in front of what opens a turn: the branch and the floor that it needs */
 void again_open_send(struct ctx *c, struct turn *t);
 int again_opened(struct turn *t);
-void again_switch_send(struct ctx *c, struct turn *t); /* in front of turn_commit */
-void again_carry_send(struct ctx *c, struct turn *t);  /* behind it */
-const char *turn_scope_id(struct ctx *c, const struct turn *t); /* of the branch's variables */
+/* Behind turn_switch and turn_commit: the branch's values without what the old page wrote; a reply that goes on takes that over. */
+void again_values_send(struct ctx *c, struct turn *t);
 struct str turn_config_print(struct turn *t);       /* commit.c: frozen configuration of the run */
 /* assemble.c */
 int turn_assemble(struct turn *t);

@@ -110,7 +110,10 @@ is $state->(), '<cooldown>', 'B15: still too short';
 my $rings = respond($story, 'bell and gong');
 my %matrix = (1 => '<delay> <sticky>');
 is $state->(), $matrix{1}, 'B15: sticky goes on, cooldown holds, the delay is over';
-is $state->(), $matrix{1}, "B15: reroll $_ of the floor uses nothing up" for 1 .. 4;
+for my $n (1 .. 4) {
+	is $s->post("/sessions/$story/regenerate", {})->{json}{data}{floor_id}, $rings->{floor_id}, "B15: reroll $n";
+	is $state->(), $matrix{1}, "B15: reroll $n of the floor uses nothing up";
+}
 is respond($story, 'x', prompt_intent => 'continue')->{floor_no}, $rings->{floor_no}, 'B15: the reply goes on';
 is $state->(), $matrix{1}, 'B15: another page of the floor moves no counter';
 $s->post("/floors/$rings->{floor_id}/branch", { branch_id => 'fork' });

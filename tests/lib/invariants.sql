@@ -11,7 +11,7 @@ CREATE TEMP VIEW live_floor AS
 -- Floors that a turn made, of those that clients wrote, imports and greetings: they have runs that say something.
 CREATE TEMP VIEW said_floor AS
 	SELECT f.* FROM live_floor f
-	 WHERE EXISTS (SELECT FROM run r WHERE r.account_no = f.account_no AND r.floor_no = f.no AND r.type <> 'regenerate_page');
+	 WHERE EXISTS (SELECT FROM run r WHERE r.account_no = f.account_no AND r.floor_no = f.no AND r.type IN ('respond', 'edit_and_regenerate'));
 
 CREATE TEMP VIEW range AS
 	SELECT b.account_no, b.session_no, b.no AS branch_no, b.id AS branch_id, r.i, r.seg, r.hi,
@@ -31,7 +31,7 @@ SELECT 'floor committed by no run', f.account_no, f.id FROM said_floor f
 UNION ALL
 SELECT 'floor failed although its last run did not', f.account_no, f.id FROM said_floor f
  WHERE f.state = 'failed'
-   AND (SELECT r.state FROM run r WHERE r.account_no = f.account_no AND r.floor_no = f.no ORDER BY r.no DESC LIMIT 1) NOT IN ('failed', 'cancelled')
+   AND (SELECT r.state FROM run r WHERE r.account_no = f.account_no AND r.floor_no = f.no ORDER BY r.no DESC LIMIT 1) NOT IN ('failed', 'cancelled', 'running')
 UNION ALL
 SELECT 'floor committed without one reply', f.account_no, f.id FROM said_floor f
  WHERE f.state = 'committed'
@@ -80,7 +80,7 @@ SELECT 'run runs on a floor that is not its branch''s head', r.account_no, r.id
    AND NOT EXISTS (SELECT FROM range g WHERE g.account_no = r.account_no AND g.branch_no = r.branch_no AND g.own AND g.hi = f.floor_seq)
 UNION ALL
 SELECT 'run runs on a failed floor', r.account_no, r.id FROM run r JOIN floor f ON f.account_no = r.account_no AND f.no = r.floor_no
- WHERE r.state = 'running' AND f.state NOT IN ('generating', 'committed')
+ WHERE r.state = 'running' AND f.state <> 'generating' AND (f.state = 'draft' OR r.type IN ('respond', 'edit_and_regenerate') AND f.state = 'failed')
 UNION ALL
 SELECT 'run completed and its floor is not committed', r.account_no, r.id FROM run r JOIN floor f ON f.account_no = r.account_no AND f.no = r.floor_no
  WHERE r.state = 'completed' AND f.state <> 'committed'
