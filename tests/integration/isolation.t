@@ -62,7 +62,7 @@ my %body = (
 	'POST /sessions/{id}/prompt-runtime/compare' => { left => { floor_id => $floor }, right => { floor_id => $floor } },
 );
 
-my %query = ('GET /sessions/{id}/branches/diff' => 'target_branch_id=alt');
+my %query = ('GET /pages/{id}/compare' => 'with=x', 'GET /sessions/{id}/branches/diff' => 'target_branch_id=alt');
 
 my $doc = $s->get('/openapi.json')->{json};
 my $count = 0;
