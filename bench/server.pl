@@ -247,6 +247,25 @@ if (part('streams') || part('memory')) {
 	$s->sql("UPDATE tavern.session SET id = 'bench-' || i, model_name = 'm?n=100&i=20', preset_id = NULL, worldbook_profile_id = NULL
 		FROM (SELECT no AS n, row_number() OVER (ORDER BY no) - 1 AS i FROM tavern.session) x WHERE no = x.n");
 }
+# ---- 500 readers come back at once to a turn that runs: from the id to the first text behind it, all of them ----
+
+if (part('resume')) {
+	my $id = $s->post('/sessions', { title => 'resume', model_name => 'm?n=1500&i=10' })->{json}{data}{id};
+	my $turn = $s->stream('POST', "/sessions/$id/respond/stream", { message => 'Go on.', on_disconnect => 'continue' });
+	my ($last, @took);
+	for (my $chunks = 0; $chunks < 100;) { my $e = $turn->next; $last = $e->{id}; $chunks++ if $e->{event} eq 'chunk' }
+	my ($floor) = split /:/, $last;
+	$turn->close;
+	for (1 .. 3) {
+		my $began = time;
+		my $r = sseload('-n', 500, '-r', 0, '-m', 'GET', '-k', 1, '-H', "'last-event-id: $last'", "http://127.0.0.1:$s->{port}/floors/$floor/stream");
+		push @took, time - $began;
+		print '# ', $json->encode($r), "\n";
+	}
+	figure('500 readers resume a running turn', median(@took), 's', '<= 1');
+	$s->post("/floors/$floor/cancel");
+}
+
 if (part('streams')) {
 	my (@ttfb, @p99, @direct_ttfb, @direct_p99);
 	for (1 .. 3) {

@@ -38,10 +38,12 @@ libturn_a_SOURCES = \
 	src/turn/writes.c
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/turn_decisions.t tests/unit/turn_tag_filter.t tests/unit/turn_asset_cache.t
+check_PROGRAMS += tests/unit/turn_decisions.t tests/unit/turn_follow.t tests/unit/turn_tag_filter.t tests/unit/turn_asset_cache.t
 tests_unit_turn_decisions_t_SOURCES = tests/unit/turn_decisions.c $(PG_TEST)
 tests_unit_turn_decisions_t_LDADD = libturn.a libevent.a libprompt.a libcard.a liblore.a libregex.a libmacro.a libtoken.a libstore.a libllm.a libstream.a \
 	libloop.a $(DB_LIBS) $(CURL_LIBS) $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(Z_LIBS) $(CMOCKA_LIBS)
+tests_unit_turn_follow_t_SOURCES = tests/unit/turn_follow.c $(PG_TEST)
+tests_unit_turn_follow_t_LDADD = $(tests_unit_turn_decisions_t_LDADD)
 tests_unit_turn_tag_filter_t_SOURCES = tests/unit/turn_tag_filter.c
 tests_unit_turn_tag_filter_t_LDADD = libturn.a $(BASE_LIBS) $(CMOCKA_LIBS)
 tests_unit_turn_asset_cache_t_SOURCES = tests/unit/turn_asset_cache.c
