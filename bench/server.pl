@@ -300,3 +300,40 @@ if (part('memory')) {
 	figure('2000 streams: worker memory each, PSS', ($most - $idle) / ($running || 1), 'KB', '<= 60');
 	waitpid $pid, 0;
 }
+
+# ---- those who listen ----
+
+# 5,000 idle listeners, and how long after its commit a turn is heard by another one. Through nginx, as clients come.
+sub events {
+	my (@idle, @lag);
+	my $session = $s->post('/sessions', { title => 'heard' })->{json}{data}{id};
+
+	$s->start_eventd or die 'eventd';
+	for my $i (1 .. 5000) {
+		my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $s->{port}) or die "connect: $!";
+		print {$socket} "GET /ws?session_id=$session HTTP/1.1\r\nHost: 127.0.0.1:$s->{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+			. "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+		push @idle, $socket;
+	}
+	sysread($_, my $head, 4096) && $head =~ /^HTTP\/1.1 101/ or die 'no handshake' for @idle;
+	sleep 2;
+	figure('events: 5000 idle listeners, memory', pss($s->{pid}{eventd}) / 1024, 'MB', '<= 20');
+	@idle = ();
+	sleep 1;
+	my $other = $s->post('/sessions', { title => 'heard alone' })->{json}{data}{id};
+	$s->sql("UPDATE tavern.session SET model_name = 'm?n=1&i=0' WHERE id = :'id'", id => $other);
+	my $listener = $s->stream('GET', "/events?session_id=$other");
+	for (1 .. 200) {
+		$s->post("/sessions/$other/respond", { message => 'x' });
+		while (my $event = $listener->next(5)) {
+			next if $event->{event} ne 'floor.committed';
+			push @lag, $event->{at} * 1000 - $event->{json}{timestamp};
+			last;
+		}
+	}
+	@lag = sort { $a <=> $b } @lag;
+	figure('events: commit to listener, median', $lag[@lag / 2], 'ms', '');
+	figure('events: commit to listener, 99th of 100', $lag[@lag * 0.99], 'ms', '');
+	$s->stop_eventd;
+}
+events() if part('events');

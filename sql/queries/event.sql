@@ -1,9 +1,4 @@
--- The outbox: writing what is told as it is, reading it in order; and what its reader asks about those who listen.
-
--- name: event_add
--- scope: insert
--- An event whose payload is told as it is. $1 session id or null, $2 name, $3 payload, $4 now
-INSERT INTO event (session_id, name, data, created_at) VALUES ($1, $2, $3, $4);
+-- The outbox, read in order; and what its reader asks about those who listen.
 
 -- name: event_read
 -- scope: system

@@ -27,7 +27,9 @@ tavern_eventd_LDADD = libdaemon.a libevent.a libauth.a libllm.a libpeer.a libhtt
 EVENT_LIBS = libevent.a libpeer.a libhttp.a libstream.a libloop.a libauth.a $(DB_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/event_wire.t
+check_PROGRAMS += tests/unit/event_tell.t tests/unit/event_wire.t
+tests_unit_event_tell_t_SOURCES = tests/unit/event_tell.c
+tests_unit_event_tell_t_LDADD = $(EVENT_LIBS) $(CMOCKA_LIBS)
 tests_unit_event_wire_t_SOURCES = tests/unit/event_wire.c
 tests_unit_event_wire_t_LDADD = $(EVENT_LIBS) $(CMOCKA_LIBS)
 endif

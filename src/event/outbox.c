@@ -55,14 +55,6 @@ event_pos_cmp(struct event_pos a, struct event_pos b)
 	return a.no < b.no ? -1 : a.no > b.no;
 }
 
-/* ---- writing ---- */
-
-void
-event_add(struct ctx *c, struct str session_id, const char *name, struct str data)
-{
-	db_query(c, STMT_event_add, P_STR(session_id), P_C(name), P_STR(data), P_INT(c->now));
-}
-
 /* ---- reading ---- */
 
 struct reading {

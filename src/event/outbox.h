@@ -21,9 +21,6 @@ void event_pos_add(struct sb *out, struct event_pos p);
 bool event_pos_parse(struct str s, struct event_pos *out);
 int event_pos_cmp(struct event_pos a, struct event_pos b); /* by row, not by part */
 
-/* Inside db_tx DB_WRITE of an account: an event whose payload (camelCase JSON) is told as it is. session_id absent = of no session. */
-void event_add(struct ctx *c, struct str session_id, const char *name, struct str data);
-
 /* What a run did to its floor, as the database has it now. Absent slices and 0 = null. */
 struct outbox_run {
 	struct str session_id;

@@ -2,6 +2,7 @@
 #include "event/tell.h"
 
 #include "base/json.h"
+#include "base/limits.h"
 
 // clang-format off
 #define FLOOR_RUN "sessionId floorId runId runType status phase publicPhase phaseSeq attemptNo startedAt updatedAt completedAt pendingOutput verifier error"
@@ -16,7 +17,7 @@ const struct event_kind event_kinds[] = {
 	{ "generation.chunk", false, "sessionId floorId runId chunk accumulatedLength", "a piece of the reply, at most 20 a second" },
 	{ "generation.completed", true, "sessionId floorId runId pageId text usage finishReason summaries", "the whole reply" },
 	{ "generation.failed", true, "sessionId floorId runId error", "a generation has failed or was cancelled; a floor that was committed before stays so" },
-	{ "variable.set", true, "sessionId branchId? entry isNew", "a variable has a new value" },
+	{ "variable.set", true, "sessionId branchId? entry isNew?", "a variable has a new value; isNew if a turn wrote it" },
 	{ "variable.promoted", true, "sessionId branchId? key fromScope toScope value", "a turn's value went up to a wider scope" },
 	{ "variable.deleted", true, "sessionId branchId? id scope key", "a variable is gone" },
 	{ "gap", false, "lastEventId", "events behind the id that was given are no longer kept: read anew what you show" },
@@ -295,14 +296,57 @@ floor_failed(struct arena *a, const struct outbox_row *row, struct tale *out)
 	close_event(a, out, "floor.failed", &sb, row->at);
 }
 
-/* Rows that tell of a run; all others are told as they are. */
+/* What a client wrote outside of turns: the row has it flat. */
+static void
+client_wrote(struct arena *a, const struct outbox_row *row, struct tale *out)
+{
+	struct json_error err;
+	const struct json *j = json_read(a, row->data, LIM_JSON_DEPTH, &err);
+	bool set = str_is(row->name, "variable.set");
+	struct sb sb;
+
+	open_event(a, &sb);
+	text(&sb, "sessionId", row->session_id);
+	if (set) {
+		key(&sb, "entry");
+		sb_addc(&sb, '{');
+	}
+	text(&sb, "id", json_get_str(j, "variableId"));
+	text(&sb, "scope", json_get_str(j, "scope"));
+	if (set)
+		text(&sb, "scopeId", json_get_str(j, "scopeId"));
+	text(&sb, "key", json_get_str(j, "key"));
+	if (set) {
+		/* A big value is not in the row: it is to be read. */
+		if (json_has(j, "value"))
+			raw(&sb, "value", json_text(a, json_get(j, "value")));
+		number(&sb, "updatedAt", row->at);
+		sb_addc(&sb, '}');
+	}
+	close_event(a, out, set ? "variable.set" : "variable.deleted", &sb, row->at);
+}
+
+/* The turn that promoted tells it, with the value. */
+static void
+with_the_turn(struct arena *a, const struct outbox_row *row, struct tale *out)
+{
+	(void)a;
+	(void)row;
+	(void)out;
+}
+
+/* Rows that are told in other words; all others are told as they are. */
 static const struct {
 	const char *name;
+	bool run; /* nothing is told if its run is gone, with its session */
 	void (*tell)(struct arena *, const struct outbox_row *, struct tale *);
 } rows[] = {
-	{ "floor.committed", committed },
-	{ "floor.failed", floor_failed },
-	{ "run.failed", run_failed },
+	{ "floor.committed", true, committed },
+	{ "floor.failed", true, floor_failed },
+	{ "run.failed", true, run_failed },
+	{ "variable.set", false, client_wrote },
+	{ "variable.deleted", false, client_wrote },
+	{ "variable.promoted", false, with_the_turn },
 };
 
 void
@@ -311,7 +355,7 @@ tell_row(struct arena *a, const struct outbox_row *row, struct tale *out)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!str_is(row->name, rows[i].name))
 			continue;
-		if (row->run != NULL) /* its session may be gone */
+		if (row->run != NULL || !rows[i].run)
 			rows[i].tell(a, row, out);
 		return;
 	}
