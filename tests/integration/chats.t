@@ -44,8 +44,9 @@ is $first->{swipe_count}, 3, 'three alternatives';
 is $first->{skipped_lines}, 0, 'none skipped';
 is $first->{title}, 'Bo', 'named after the one who speaks, not "unused"';
 my $id = $first->{session_id};
-is_deeply [ story($id) ], [ 'Welcome, Al.', qq{Hello <b>Bo</b> "quoted" \\ 日本}, 'two', 'a comment', 'Night falls.', 'I am another member.', 'And I wait.' ],
+is_deeply [ story($id) ], [ 'Welcome, Al.', qq{Hello <b>Bo</b> "quoted" \\ 日本}, 'two', 'Night falls.', 'I am another member.', 'And I wait.' ],
 	'the story in the order of the file, the greeting expanded';
+is $s->sql(q{SELECT count(*) FROM tavern.message WHERE content = 'a comment' AND is_hidden AND active}), 1, 'a hidden line is there, hidden';
 $r = export($id, 'st_jsonl');
 is $r->{status}, 200, 'it is exported';
 like $r->{headers}{'content-type'}, qr{^application/x-ndjson}, 'as lines';
