@@ -218,8 +218,8 @@ stack_nginx_conf() {
 		stack_own "$dir/nginx.conf" "$dir/nginx-routes.conf"
 }
 
-# stack_nginx DIR: becomes nginx.
-stack_nginx() { stack_exec TERM nginx -e stderr -p "$1/nginx" -c "$1/nginx.conf"; }
+# stack_nginx DIR [CONF]: becomes nginx, with DIR/nginx.conf or another file there.
+stack_nginx() { stack_exec TERM nginx -e stderr -p "$1/nginx" -c "$1/${2:-nginx.conf}"; }
 
 # stack_tavernd DIR APP: becomes the master of the workers.
 stack_tavernd() { stack_exec TERM "$2/sbin/tavernd" -c "$1/tavernd.conf"; }

@@ -340,6 +340,9 @@ UPDATE message m SET sent = coalesce(x.sent, m.sent), token_count = CASE WHEN x.
   FROM json_to_recordset($1) AS x (no bigint, sent text, tokens int, rolls json)
  WHERE m.account_no = acct() AND m.no = x.no;
 
+-- name: turn_outcome
+SELECT r.state = 'completed' FROM run r WHERE r.account_no = acct() AND r.no = $1;
+
 -- name: turn_fail
 -- The run ends; a floor that was being made fails with it, its message no longer counts; what had been said is kept on a failed page.
 -- $1 run no, $2 floor no, $3 state (failed | cancelled), $4 error, $5 now, $6 phase_seq, $7 page id, $8 partial text, $9 message id, $10 segment, $11 floor number, $12 session id,

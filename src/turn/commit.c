@@ -288,6 +288,21 @@ turn_record_commit(struct turn *t)
 	return db_tx(t->c, DB_WRITE, commit_send, t) < 0 ? -1 : written(t, "commit_conflict", "the turn's branch or run changed while the model was writing");
 }
 
+static int
+outcome_send(struct ctx *c, void *arg)
+{
+	struct turn *t = arg;
+
+	t->written = db_query(c, STMT_turn_outcome, P_INT(t->run_no));
+	return rows_next(t->written) > 0 ? 0 : -1;
+}
+
+bool
+turn_record_committed(struct turn *t)
+{
+	return db_tx(t->c, DB_READ, outcome_send, t) == 0 && row_bool(t->written, 0);
+}
+
 static struct str
 error_print(struct ctx *c, const struct err *e)
 {

@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <time.h>
 
+#define SETTLE_MS 250 /* between two tries to commit while the database is away */
+
 static const struct {
 	const char *name, *public_name;
 } phases[PHASE__COUNT] = {
@@ -462,6 +464,37 @@ turn_joined(const struct turn *t, struct str said)
 	return str_c(arena_printf(t->c->a, "%.*s%.*s%.*s", STR_ARG(before), STR_ARG(postfix), STR_ARG(said)));
 }
 
+/*
+ * Commits. A database that is away for a moment costs no reply: the unit decides by the run's state, so it may be sent again,
+ * and what a lost connection left open is known afterwards. No longer than the lease lives, which nobody renews any more.
+ */
+static int
+turn_settle(struct turn *t)
+{
+	struct ctx *c = t->c;
+	int64_t began = tm_mono();
+	bool doubt = false;
+
+	while (turn_record_commit(t) < 0) {
+		if (doubt && c->err.kind == ERR_CONFLICT) {
+			struct err why = c->err;
+
+			err_clear(c);
+			if (turn_record_committed(t))
+				return 0;
+			err_clear(c);
+			c->err = why;
+			return -1;
+		}
+		if (c->err.kind != ERR_UNAVAILABLE || tm_mono() - began > t->p->conf.lease_ms / 2 || !rest(t, SETTLE_MS))
+			return -1;
+		doubt = true;
+		log_info("turn.commit_again", "run=%s code=%s", t->run_id.s, c->err.code);
+		err_clear(c);
+	}
+	return 0;
+}
+
 int
 turn_run(struct turn *t, struct sb *answer)
 {
@@ -484,7 +517,7 @@ turn_run(struct turn *t, struct sb *answer)
 	answer_print(t, answer);
 	t->answer = sb_str(answer);
 	say_run(t, PHASE_TRANSACTION_PREPARED, "running", NULL);
-	if (turn_record_commit(t) < 0) {
+	if (turn_settle(t) < 0) {
 		turn_failed(t);
 		return -1;
 	}

@@ -259,6 +259,8 @@ const char *turn_run_type(const struct turn *t);                      /* commit.
 /* commit.c: each one transaction, one round trip */
 int turn_record_open(struct turn *t);
 int turn_record_commit(struct turn *t);
+/* Whether the run is completed: what a commit whose answer was lost has come to. */
+bool turn_record_committed(struct turn *t);
 int turn_record_fail(struct turn *t);
 /* Where staged writes belong in the story. */
 struct write_place {

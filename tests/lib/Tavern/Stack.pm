@@ -114,6 +114,24 @@ sub stop_jobd { my ($self, $signal, $name) = @_; return $self->_end($name // 'jo
 
 sub stop_nginx { $_[0]->_end('nginx', 'TERM', 10) }
 
+# door(SLOT): the port of a web server that leads to one worker only, for requests and streams with port => PORT.
+sub door {
+	my ($self, $slot) = @_;
+
+	return $self->{door}{$slot} //= do {
+		my ($port, $text) = ($self->free_port, _slurp("$self->{dir}/nginx.conf"));
+		$text =~ s/^\t\tserver unix:\S+\/w(?!$slot\.)\d+\.sock.*\n//mg;
+		$text =~ s/(listen 127\.0\.0\.1:)\d+/$1$port/;
+		$text =~ s/nginx\.pid/door$slot.pid/;
+		open my $fh, '>', "$self->{dir}/door$slot.conf" or croak "door$slot.conf: $!";
+		print {$fh} $text;
+		close $fh;
+		$self->_spawn("door$slot", 'bash', $stack, 'nginx', $self->{dir}, "door$slot.conf");
+		$self->wait_for("door $slot", sub { IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port) }) or croak "door $slot does not open";
+		$port;
+	};
+}
+
 sub start_postgres {
 	my ($self) = @_;
 	my $pid;
@@ -146,6 +164,14 @@ sub workers {
 }
 
 sub master { $_[0]{pid}{tavernd} }
+
+# The process that serves a slot's socket since the last start or reload, or undef while there is none.
+sub worker_of {
+	my ($self, $slot) = @_;
+	my @pids = $self->log('tavernd') =~ m{ worker\.started [^\n]*worker=\S+-$slot pid=(\d+)}g;
+
+	return @pids && kill(0, $pids[-1]) ? $pids[-1] : undef;
+}
 
 sub kill_worker {
 	my ($self, $signal, $pid) = @_;
@@ -221,7 +247,7 @@ sub wait_for {
 # --- HTTP ---
 
 # Each returns { status, headers, raw, json }; json is undef when the answer is no JSON. A body is a structure to send as
-# JSON, or a text to send as it is. Options: headers => {…}, type => content type of a text.
+# JSON, or a text to send as it is. Options: headers => {…}, type => content type of a text, port => of another door.
 sub get { my ($self, $path, %o) = @_; return $self->request('GET', $path, undef, %o) }
 sub del { my ($self, $path, %o) = @_; return $self->request('DELETE', $path, undef, %o) }
 sub post { my ($self, $path, $body, %o) = @_; return $self->request('POST', $path, $body, %o) }
@@ -238,7 +264,7 @@ sub request {
 		$headers{'content-type'} //= $option{type} // 'application/json';
 		$body = $json->encode($body) if ref $body;
 	}
-	$answer = $self->{http}->request($method, $self->url($path), { headers => \%headers, defined $body ? (content => $body) : () });
+	$answer = $self->{http}->request($method, $option{port} ? "http://127.0.0.1:$option{port}$path" : $self->url($path), { headers => \%headers, defined $body ? (content => $body) : () });
 	$value = eval { $json->decode($answer->{content}) } if ($answer->{headers}{'content-type'} // '') =~ m{^application/json};
 	return { status => $answer->{status}, headers => $answer->{headers}, raw => $answer->{content}, json => $value };
 }
@@ -249,7 +275,7 @@ sub stream {
 	my %headers = (%{ $self->{headers} // {} }, %{ $option{headers} // {} });
 
 	$body = $json->encode($body) if ref $body;
-	return Tavern::Stream->new(port => $self->{port}, method => $method, path => $path, body => $body, headers => \%headers);
+	return Tavern::Stream->new(port => $option{port} // $self->{port}, method => $method, path => $path, body => $body, headers => \%headers);
 }
 
 # What the mock model server saw: { active, started, completed, aborted, chunks, last_body_bytes }.
