@@ -363,9 +363,9 @@ conn_sync(struct db_conn *k)
 	k->in_pipeline = k->entered = false;
 	k->trips++;
 	if (conn_lost(k) || !PQpipelineSync(k->pg) || !conn_flush(k) || !conn_drain(k)) {
+		conn_abandon(k); /* tells those who wait why; before the unit is marked, which says that it was told */
 		if (k->unit == UNIT_FINE)
 			k->unit = UNIT_STALE;
-		conn_abandon(k);
 		return;
 	}
 	atomic_store(&k->db->ok_at, tm_mono());
