@@ -134,6 +134,14 @@ stack_postgres() {
 	stack_exec INT "$bin/postgres" -D "$dir/pg" "${options[@]}"
 }
 
+# stack_replica DIR NEW PORT: makes NEW a stack with a replica, named `replica`, of the running server of the stack DIR.
+stack_replica() {
+	local bin run
+	bin=$(stack_pg_bin "$(cat "$1/pg/PG_VERSION")") && run=$(stack_run "$1") && stack_dirs "$2" || return 1
+	stack_as "$bin/pg_basebackup" -h "$run" -U postgres -D "$2/pg" -X stream -R --no-sync --checkpoint=fast || return 1
+	echo "primary_conninfo = 'host=$run user=postgres application_name=replica'" | stack_as tee -a "$2/pg/postgresql.auto.conf" >/dev/null
+}
+
 # stack_psql DIR DATABASE [OPTION…]: psql as the superuser. Debian's own psql is a script that first looks for clusters.
 stack_psql() {
 	local dir=$1 database=$2 bin run

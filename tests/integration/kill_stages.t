@@ -112,6 +112,7 @@ my @killed;
 sub play {
 	my ($victim, $n, $name, $model, $before, $there, $after, @want) = @{ $_[0] };
 	my $slot = $n % 2;
+	my $dead;
 	my %x = (id => session(model_name => $model), asked => 0, chunks => 0, name => "$victim killed: $name", want => $want[$victim eq 'worker' ? 0 : 1]);
 	my %y = (id => session(model_name => 'm?n=40&i=15'), asked => 0, chunks => 0);
 
@@ -127,7 +128,9 @@ sub play {
 	$x{stream} = say_at($slot, $x{id}) unless $before;
 	ok $s->wait_for($x{name}, sub { $there->(\%x) }, 15), "$x{name}: there";
 	if ($victim eq 'worker') {
-		kill 'KILL', $s->worker_of($slot);
+		$dead = $s->worker_of($slot);
+		kill 'KILL', $dead;
+		$s->wait_for('another worker', sub { my $w = $s->worker_of($slot); $w && $w != $dead }, 30);
 		$after->() if $after;
 		my @rest = $y{stream}->rest;
 		is $rest[-1]{event}, 'done', "$x{name}: the other session has not noticed";
@@ -164,7 +167,8 @@ for my $x (@killed) {
 	my @floors = floors($x->{id});
 	my $state = @floors ? $floors[0]{state} : 'none';
 	cmp_ok scalar @floors, '<=', 1, "$x->{name}: no second floor";
-	like $state, qr/^(?:@{[ join '|', split ' ', $x->{want} ]})$/, "$x->{name}: $x->{want}";
+	like $state, qr/^(?:@{[ join '|', split ' ', $x->{want} ]})$/, "$x->{name}: $x->{want}"
+		or diag map { "$_\n" } grep { /\Q$floors[0]{id}\E|<error>|turn\.|unavailable/ } split /\n/, $s->log('tavernd');
 	if ($state eq 'failed') {
 		my $run = $s->get("/floors/$floors[0]{id}/run")->{json}{data}{run};
 		like $run->{status}, qr/^(?:failed|cancelled)$/, "$x->{name}: the run says so";

@@ -150,6 +150,32 @@ sub kill_postgres {
 	return $self->_end('postgres', $signal // 'KILL', 30);
 }
 
+# replica(PORT): a streaming replica of our cluster in the same directory of sockets, which follows; returns its directory
+# and that of the sockets. promote() makes it the primary that sql and the harness talk to.
+sub replica {
+	my ($self, $port) = @_;
+	my ($dir, $run) = ("$self->{dir}/replica", abs_path("$self->{dir}/run"));
+
+	open my $hba, '>>', "$self->{dir}/pg/pg_hba.conf" or croak "pg_hba.conf: $!";
+	print {$hba} "local replication all trust\n";
+	close $hba;
+	$self->sql('SELECT pg_reload_conf()');
+	_run('bash', $stack, 'replica', $self->{dir}, $dir, $port);
+	$self->{replica} = { dir => $dir, port => $port };
+	$self->_spawn('replica', 'bash', $stack, 'postgres', $dir, 'fsync=off', "port=$port", "unix_socket_directories=$run");
+	return ($dir, $run);
+}
+
+sub promote {
+	my ($self) = @_;
+
+	$self->{pid}{postgres} = delete $self->{pid}{replica};
+	$self->{pg_port} = $self->{replica}{port};
+	$self->sql('SELECT pg_promote()');
+	$self->sql('ALTER SYSTEM RESET ALL');
+	$self->sql('SELECT pg_reload_conf()');
+}
+
 sub kill_mock { $_[0]->_end('mock', $_[1] // 'KILL', 10) }
 
 sub start_mock { $_[0]->_mock }
@@ -462,7 +488,7 @@ sub finish {
 	$self->_end($_, 'TERM', 30) for grep { /^(?:jobd|eventd)/ } keys %{ $self->{pid} };
 	$status = $self->stop_tavernd;
 	$self->_end('mock', 'KILL', 10);
-	$self->_end('postgres', 'INT', 30);
+	$self->_end($_, 'INT', 30) for qw(replica postgres);
 	$log = $self->log('tavernd') . $self->log('jobd') . $self->log('eventd');
 	$good = !$status && $log !~ /ERROR: \w+Sanitizer|WARNING: \w+Sanitizer|runtime error:/;
 	if (!$good) {
