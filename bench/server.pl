@@ -315,7 +315,12 @@ sub events {
 			. "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 		push @idle, $socket;
 	}
-	sysread($_, my $head, 4096) && $head =~ /^HTTP\/1.1 101/ or die 'no handshake' for @idle;
+	for my $socket (@idle) {
+		my $head = '';
+
+		sysread $socket, $head, 4096;
+		$head =~ /^HTTP\/1.1 101/ or die "no handshake: $head";
+	}
 	sleep 2;
 	figure('events: 5000 idle listeners, memory', pss($s->{pid}{eventd}) / 1024, 'MB', '<= 20');
 	@idle = ();
