@@ -25,6 +25,16 @@ text_add(struct sb *out, const char *before, struct str s)
 	sb_add_json(out, s);
 }
 
+/* A word of ours: nothing in it to escape. printf would cost more than all the rest of an item. */
+static void
+word_add(struct sb *out, const char *before, const char *word)
+{
+	sb_adds(out, before);
+	sb_addc(out, '"');
+	sb_adds(out, word);
+	sb_addc(out, '"');
+}
+
 static void
 int_add(struct sb *out, const char *before, int64_t v)
 {
@@ -94,7 +104,7 @@ static void
 verdict_add(struct sb *out, bool first, struct str identifier, const char *verdict, int64_t tokens)
 {
 	text_add(out, first ? "[" : ",[", identifier);
-	sb_addf(out, ",\"%s\"", verdict);
+	word_add(out, ",", verdict);
 	if (tokens > 0)
 		int_add(out, ",", tokens);
 }
@@ -206,10 +216,13 @@ active_add(struct sb *out, struct lore_books *k, const struct lore_result *r, si
 
 	int_add(out, i ? ",[" : "[", (int64_t)book_index(k, e->book));
 	int_add(out, ",", e->entry->uid);
-	sb_addf(out, ",\"%s\",%zu,\"%s\"", lore_why_name(v->why), e->tokens, lore_position_name(e->entry->position));
+	word_add(out, ",", lore_why_name(v->why));
+	int_add(out, ",", (int64_t)e->tokens);
+	word_add(out, ",", lore_position_name(e->entry->position));
 	if (v->key.n > 0) {
 		text_add(out, ",", cut(v->key, KEY_MAX));
-		sb_addf(out, ",\"%s\",%d", lore_place_name(v->place), (int)v->place_index);
+		word_add(out, ",", lore_place_name(v->place));
+		int_add(out, ",", v->place_index);
 	}
 	sb_addc(out, ']');
 }
@@ -332,7 +345,8 @@ ifs_add(struct sb *out, const struct build *b, const struct macro_result *m)
 		}
 		text_add(out, n++ ? ",[" : "[", owner_of(b, i));
 		text_add(out, ",", header_of(t->raw));
-		sb_addf(out, ",\"%s\"]", macro_branch_name(t->branch));
+		word_add(out, ",", macro_branch_name(t->branch));
+		sb_addc(out, ']');
 	}
 	sb_adds(out, "]");
 	if (more > 0)

@@ -13,6 +13,17 @@ enum { SINGLE = 64, GROUP = 16 }; /* newest messages with a digest each; older o
 
 /* ---- printing ---- */
 
+/* ,"0123456789abcdef" */
+static void
+mark_print(struct sb *out, uint64_t mark)
+{
+	char text[] = ",\"0123456789abcdef\"";
+
+	for (int i = 0; i < 16; i++)
+		text[2 + i] = "0123456789abcdef"[mark >> (60 - 4 * i) & 15];
+	sb_adds(out, text);
+}
+
 /* Older messages of a long chat are told together. */
 static bool
 joins(const struct turn *t, size_t i)
@@ -36,9 +47,15 @@ messages_print(struct sb *out, const struct turn *t)
 		}
 		sb_adds(out, i ? ",[" : "[");
 		sb_add_json(out, str_c(m->source));
-		sb_addf(out, ",\"%s\",%lld,\"%016llx\"", end - i > 1 ? "mixed" : m->role, (long long)tokens, (unsigned long long)mark);
-		if (end - i > 1)
-			sb_addf(out, ",%zu", end - i);
+		sb_adds(out, ",\"");
+		sb_adds(out, end - i > 1 ? "mixed" : m->role);
+		sb_adds(out, "\",");
+		sb_add_int(out, tokens);
+		mark_print(out, mark);
+		if (end - i > 1) {
+			sb_addc(out, ',');
+			sb_add_int(out, (int64_t)(end - i));
+		}
 		sb_addc(out, ']');
 	}
 }
