@@ -53,6 +53,7 @@ fresh(void **state)
 {
 	(void)state;
 	pg_sql("DROP SCHEMA IF EXISTS tavern CASCADE");
+	pg_sql("DROP SCHEMA IF EXISTS tavern_ext CASCADE");
 	return 0;
 }
 
