@@ -150,6 +150,26 @@ $long->('COMMIT;');
 $long->(undef);
 is_deeply([map { (payload('floor.committed', until_committed($ordered)))[0]{floor}{id} } 1 .. 3], \@floors, 'and come in order');
 
+# --- a client's own write; a reader that takes its time ---
+
+my $slow = ws("?session_id=$sa");
+my $quick = sse("?session_id=$sa");
+sleep 0.3;
+is($s->put('/variables', { scope => 'chat', scope_id => $sa, key => 'mood', value => { warm => 1 } }, as('a'))->{status}, 201, 'a client writes a variable') ;
+my $set = $quick->next(5) // {};
+is_deeply([$set->{event}, $set->{json}{data}{sessionId}, @{ $set->{json}{data}{entry} // {} }{qw(scope scopeId key value)}],
+	['variable.set', $sa, 'chat', $sa, 'mood', { warm => 1 }], 'which is told');
+for my $round (1 .. 10) {
+	$s->sql(q{INSERT INTO tavern.event (account_no, session_id, name, data, created_at)
+		SELECT a.no, :'session', 'test.big', json_build_object('n', g, 'text', repeat('x', 4000)), tavern.now_ms()
+		  FROM tavern.account a, generate_series(:from::int, :to::int) g WHERE a.id = 'a' ORDER BY g}, session => $sa, from => $round * 300 - 299, to => $round * 300);
+}
+my @big = map { ($quick->next(10) // {})->{json}{data}{n} // () } 1 .. 3000;
+is_deeply(\@big, [1 .. 3000], 'a quick reader hears 12 MB');
+is(($slow->event(5) // {})->{event}, 'variable.set', 'a slow one the first of it');
+@big = map { ($slow->event(10) // {})->{data}{n} // () } 1 .. 3000;
+is_deeply(\@big, [1 .. 3000], 'and all of it, once, in order, when it takes it');
+
 # --- faults ---
 
 sub committed_ids { my ($l, $n) = @_; return map { (payload('floor.committed', until_committed($l)))[0]{floor}{id} } 1 .. $n }
@@ -160,7 +180,8 @@ is($seen[-1], $floors[-1], 'from an old id to now');
 my $at = (map { $before->next(0.2) // () } 1)[0];
 my $resume_id = $s->sql(q{SELECT xid || '.' || no FROM tavern.event WHERE name = 'floor.committed' ORDER BY xid DESC, no DESC LIMIT 1});
 $s->stop_eventd('KILL');
-is($before->next(5), undef, 'eventd is killed: the stream ends');
+$before->rest;
+ok(!$before->{socket}, 'eventd is killed: the stream ends');
 my @missed = map { say($sa)->{floor_id} } 1 .. 2;
 is($s->get("/events?session_id=$sa", as('a'))->{status}, 503, 'nobody tells');
 ok($s->start_eventd, 'it is started again');
