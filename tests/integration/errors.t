@@ -114,8 +114,9 @@ $rows = rows();
 
 # ---- what does not exist ----
 
+refused("$_ /variables/nosuchid", $s->request($_ => '/variables/nosuchid'), 404, 'variable_not_found') for qw(GET DELETE);
 for my $case (
-	(map { [ GET => $_ ], [ DELETE => $_ ] } map { "/$_/nosuchid" } qw(users characters presets worldbooks regex-profiles sessions floors pages messages variables)),
+	(map { [ GET => $_ ], [ DELETE => $_ ] } map { "/$_/nosuchid" } qw(users characters presets worldbooks regex-profiles sessions floors pages messages)),
 	[ PATCH => '/users/nosuchid', { status => 'disabled' } ],
 	[ PATCH => '/sessions/nosuchid', { title => 'x' } ],
 	[ PATCH => '/floors/nosuchid', { parent_floor_id => 'x' } ],

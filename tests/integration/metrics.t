@@ -99,7 +99,7 @@ my $timing = $r->{json}{data}{runtime_trace}{timing};
 like $timing->{traceparent}, qr/^00-$trace-(?!b7ad6b7169203331)[0-9a-f]{16}-01$/, 'the trace goes on, with a span of ours';
 like $s->mock_last_head, qr/^traceparent: \Q$timing->{traceparent}\E\r?$/m, 'to the model too';
 like $s->mock_last_head, qr/^tracestate: vendor=one\r?$/m, 'with the state of others';
-is_deeply [map { $_->{stage} } @{$timing->{stages}}], [qw(gather assemble assemble.lore assemble.regex open first_text model commit)], 'the waterfall';
+is_deeply [map { $_->{stage} } @{$timing->{stages}}], [qw(gather assemble assemble.lore assemble.regex open first_text model)], 'the waterfall, to the commit that the answer is part of';
 cmp_ok $timing->{stages}[-1]{start_ms} + $timing->{stages}[-1]{ms}, '<', 60000, 'in milliseconds since the request';
 like $s->log('tavernd'), qr/path=\/sessions\/$session\/respond .*trace=$trace/, 'the log names the trace';
 $s->post("/sessions/$session/respond", { message => 'not traced' }, headers => { traceparent => 'nonsense' });
