@@ -91,14 +91,14 @@ struct past {
 	struct sb out;
 };
 
-static int
+static enum layer
 layer_of(struct str scope)
 {
-	int i = 0;
+	unsigned i = 0;
 
 	while (!str_is(scope, layer_names[i]))
 		i++;
-	return i;
+	return (enum layer)i;
 }
 
 static int
