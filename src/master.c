@@ -83,11 +83,8 @@ load_settings(struct master *m)
 {
 	struct arena *a = arena_create("settings", 0);
 	struct settings set;
-	struct conf_error err;
 
-	if (settings_load(a, &set, m->conf_path, environ, m->conf_args, &err) < 0) {
-		for (size_t i = 0; i < err.lines.n; i++)
-			fprintf(stderr, "tavernd: %s\n", err.lines.v[i]);
+	if (settings_take(a, &set, "tavernd", m->conf_path, m->conf_args) < 0) {
 		arena_destroy(&a);
 		return -1;
 	}

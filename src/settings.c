@@ -1,7 +1,10 @@
 /* settings: see settings.h. */
 #include "settings.h"
 
+#include <stdio.h>
 #include <string.h>
+
+extern char **environ;
 
 #define JWT_SECRET_MIN 32 /* bytes: the length of what HS256 makes */
 #define AT(member) offsetof(struct settings, member)
@@ -148,4 +151,16 @@ settings_auth(const struct settings *s)
 		.jwt_audience = s->jwt_audience,
 		.jwt_account_claim = s->jwt_account_claim,
 		.jwt_leeway = s->jwt_leeway };
+}
+
+int
+settings_take(struct arena *a, struct settings *out, const char *program, const char *path, const char *const *args)
+{
+	struct conf_error err = { 0 };
+
+	if (settings_load(a, out, path, environ, args, &err) == 0)
+		return 0;
+	for (size_t i = 0; i < err.lines.n; i++)
+		fprintf(stderr, "%s: %s\n", program, err.lines.v[i]);
+	return -1;
 }

@@ -77,5 +77,7 @@ int settings_load(struct arena *a, struct settings *out, const char *path, char 
 /* What the settings say to others. */
 struct db_conf settings_db(const struct settings *s, enum db_role role, int connections);
 struct auth_conf settings_auth(const struct settings *s); /* without the means to fetch */
+/* For programs: from the environment too; faults are said on stderr, a line each behind the program's name. -1: there are some. */
+int settings_take(struct arena *a, struct settings *out, const char *program, const char *path, const char *const *args);
 
 #endif

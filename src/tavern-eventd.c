@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "base/log.h"
+#include "base/metric.h"
 #include "event/eventd.h"
 #include "listen.h"
 #include "llm/llm.h"
@@ -44,18 +45,6 @@ struct daemon {
 	bool again;
 };
 
-static int
-settings_take(struct daemon *d, struct arena *a, struct settings *out)
-{
-	struct conf_error err;
-
-	if (settings_load(a, out, d->conf_path, environ, d->args, &err) == 0)
-		return 0;
-	for (size_t i = 0; i < err.lines.n; i++)
-		fprintf(stderr, "tavern-eventd: %s\n", err.lines.v[i]);
-	return -1;
-}
-
 static void
 stop(void *arg)
 {
@@ -70,7 +59,7 @@ reload(struct daemon *d)
 	struct arena *a = arena_create("reload", 0);
 	struct settings set;
 
-	d->again = settings_take(d, a, &set) == 0;
+	d->again = settings_take(a, &set, "tavern-eventd", d->conf_path, d->args) == 0;
 	arena_destroy(&a);
 	if (d->again)
 		eventd_drain(d->eventd, WS_RESTART, GOODBYE_MS, stop, d);
@@ -180,6 +169,7 @@ start(struct daemon *d)
 
 	raise_limits();
 	d->loop = loop_create();
+	metrics_create(d->set.listen_dir, "tavern-eventd", 0); /* else its numbers are not shown, as the master says of its own */
 	if (open_socket(d) < 0 || watch_signals(d) < 0)
 		return -1;
 	gethostname(host, sizeof(host) - 1);
@@ -292,7 +282,7 @@ main(int argc, char **argv)
 	vec_push(d.arena, &args, NULL);
 	d.args = args.v;
 	log_setup("tavern-eventd", LOG_INFO_);
-	if (settings_take(&d, d.arena, &d.set) < 0)
+	if (settings_take(d.arena, &d.set, "tavern-eventd", d.conf_path, d.args) < 0)
 		return 2;
 	if (check) {
 		puts("tavern-eventd: configuration is fine");

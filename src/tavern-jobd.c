@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/tm.h"
 #include "job/kinds.h"
 #include "job/runner.h"
@@ -131,6 +132,7 @@ begin(struct jobd *d)
 	char host[64] = "host";
 	struct runner_conf conf;
 
+	metrics_create(d->set.listen_dir, "tavern-jobd", 0); /* else its numbers are not shown */
 	gethostname(host, sizeof(host) - 1);
 	d->db = pool(d, DB_APP);
 	d->db_sys = pool(d, DB_SYS);
@@ -139,8 +141,7 @@ begin(struct jobd *d)
 	token_warm();
 	d->env = (struct job_env){ .set = &d->set, .db_sys = d->db_sys };
 	conf = (struct runner_conf){ .kinds = job_kinds,
-		.db = d->db,
-		.db_sys = d->db_sys,
+		.db = d->db, .db_sys = d->db_sys,
 		.worker = arena_printf(d->a, "%s/jobd-%d-%lld", host, (int)getpid(), (long long)tm_now()),
 		.threads = (int)d->set.job_workers,
 		.poll_ms = POLL_MS,
@@ -241,18 +242,6 @@ usage(void)
 	return 2;
 }
 
-static int
-load(struct jobd *d, const char *path, const char *const *args)
-{
-	struct conf_error err = { 0 };
-
-	if (settings_load(d->a, &d->set, path, environ, args, &err) == 0)
-		return 0;
-	for (size_t i = 0; i < err.lines.n; i++)
-		fprintf(stderr, "tavern-jobd: %s\n", err.lines.v[i]);
-	return -1;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -280,7 +269,7 @@ main(int argc, char **argv)
 	if (optind < argc)
 		return usage();
 	log_setup("tavern-jobd", LOG_INFO_);
-	if (load(&d, path, args.v) < 0)
+	if (settings_take(d.a, &d.set, "tavern-jobd", path, args.v) < 0)
 		return 2;
 	if (check) {
 		puts("tavern-jobd: configuration is fine");

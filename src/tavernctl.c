@@ -56,17 +56,13 @@ static int
 run(struct arena *a, const char *path, const char *const *settings, int argc, char **argv)
 {
 	struct ctx ctx = { .a = a, .now = tm_now(), .rid = "ctl" };
-	struct conf_error err = { 0 };
 	struct settings set;
 	struct ctl ctl = { a, &set, &ctx };
 
 	if (argc == 0)
 		return usage();
-	if (settings_load(a, &set, path, environ, settings, &err) < 0) {
-		for (size_t i = 0; i < err.lines.n; i++)
-			fprintf(stderr, "tavernctl: %s\n", err.lines.v[i]);
+	if (settings_take(a, &set, "tavernctl", path, settings) < 0)
 		return 2;
-	}
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (strcmp(commands[i]->name, argv[0]) == 0)
 			return commands[i]->fn(&ctl, argc, argv);

@@ -46,9 +46,9 @@ static const struct row rows[METRIC__COUNT] = {
 	[METRIC_DB_BUSY] = { "db_connections_busy", NULL, "Connections at work.", true },
 	[METRIC_EVENTS_SENT] = { "events_sent", NULL, "Events sent to subscribers." },
 	[METRIC_EVENT_CLIENTS] = { "event_clients", NULL, "Subscribers connected to tavern-eventd.", true },
-	[METRIC_JOBS_DONE] = { "jobs_ended", "state=\"done\"", "Runs of background jobs that have ended." },
-	[METRIC_JOBS_FAILED] = { "jobs_ended", "state=\"failed\"" },
-	[METRIC_JOBS_DEAD] = { "jobs_ended", "state=\"dead\"" },
+	[METRIC_JOBS_DONE] = { "job_tries", "result=\"done\"", "Tries of background jobs that have ended." },
+	[METRIC_JOBS_FAILED] = { "job_tries", "result=\"failed\"" },
+	[METRIC_JOBS_DEAD] = { "jobs_dead", NULL, "Jobs that are not tried again." },
 };
 
 static const struct row times[METRIC_TIME__COUNT] = {

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/tm.h"
 #include "http/envelope.h"
 
@@ -69,6 +70,7 @@ client_close(struct client *c)
 	if (c->next)
 		c->next->prev = c->prev;
 	e->n_clients--;
+	metric_add(METRIC_EVENT_CLIENTS, -1);
 	c->state = CLIENT_GONE;
 	if (!c->busy)
 		loop_post(e->loop, client_free, c); /* whoever called us may still look at it */
@@ -579,6 +581,7 @@ clients_accept(void *arg, uint32_t events)
 			c->next->prev = c;
 		e->clients = c;
 		e->n_clients++;
+		metric_add(METRIC_EVENT_CLIENTS, 1);
 		if (!watch(c, false))
 			client_close(c);
 		else if (e->n_clients > e->conf.clients_max)

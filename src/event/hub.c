@@ -6,6 +6,7 @@
 #include "event/eventd_private.h"
 
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/tm.h"
 
 #include <stdlib.h>
@@ -89,6 +90,9 @@ struct saying {
 static struct str
 said_to(struct saying *s, const struct client *c)
 {
+	metric_add(METRIC_EVENTS_SENT, 1);
+	if (s->id && !s->text[0].p && !s->text[1].p)
+		metric_time(METRIC_TIME_EVENT_LAG, (tm_now() - s->t->at) * 1000);
 	if (s->text[c->ws].p == NULL)
 		s->text[c->ws] = framed(c->e->scratch, c->ws, s->t, s->id);
 	return s->text[c->ws];

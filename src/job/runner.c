@@ -4,6 +4,7 @@
 #include "job/runner.h"
 
 #include "base/log.h"
+#include "base/metric.h"
 #include "base/rng.h"
 #include "base/sb.h"
 #include "base/tm.h"
@@ -137,6 +138,10 @@ settle(struct runner *r, struct job *j, int rc)
 
 	if (rc < 0)
 		j->ended = false; /* rolled back */
+	if (rc == 0)
+		metric_add(METRIC_JOBS_DONE, 1);
+	else if (!j->given_back)
+		metric_add(METRIC_JOBS_FAILED, 1);
 	if (rc == 0 && j->ended)
 		return;
 	if (rc < 0 && j->given_back) {
@@ -148,6 +153,7 @@ settle(struct runner *r, struct job *j, int rc)
 		e.available_at += job_backoff(j->kind->backoff_ms, j->attempt, chance);
 		e.error = error_print(j->c->a, err);
 	} else if (rc < 0) {
+		metric_add(METRIC_JOBS_DEAD, 1);
 		e.state = "dead";
 		e.error = error_print(j->c->a, err);
 	}
@@ -186,6 +192,7 @@ try_run(struct slot *s, struct claim *w, struct arena *a)
 	log_request(j->id);
 	rc = j->kind->fn(j);
 	settle(r, j, rc);
+	metric_time(METRIC_TIME_JOB, (tm_mono() - began) * 1000);
 	log_info("job", "job=%s kind=%s attempt=%d ok=%d ms=%lld", j->id, j->kind->name, j->attempt, rc == 0,
 	    (long long)(tm_mono() - began));
 	log_request(NULL);

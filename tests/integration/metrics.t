@@ -9,7 +9,7 @@ use File::Temp qw(tempdir);
 use Tavern::Stack;
 use Test::More;
 
-my $s = Tavern::Stack->new(workers => 2);
+my $s = Tavern::Stack->new(workers => 2, eventd => 1, jobd => 1);
 my $open = { Accept => 'application/openmetrics-text; version=1.0.0' };
 
 sub page { return $s->get('/metrics', headers => $open)->{raw} }
@@ -81,6 +81,19 @@ is sample('turns_active'), 0, 'the turn is over';
 my $gaps = sample('chunk_gap_seconds_count');
 ok $gaps > 0 && $gaps <= 39, 'the gaps between its 40 pieces, of which some may arrive together';
 
+# ---- the other programs of the host ----
+
+my $listener = $s->stream('GET', "/events?session_id=$session");
+$s->wait_for('a listener is seen', sub { sample('event_clients') == 1 });
+is $s->post("/sessions/$session/respond", { message => 'heard' })->{status}, 200, 'a turn that is listened to';
+$s->wait_for('it was told, and how late', sub { sample('event_lag_seconds_count') > 0 });
+cmp_ok sample('events_sent_total'), '>', 0, 'by events';
+$listener->close;
+$s->wait_for('the listener is gone', sub { sample('event_clients') == 0 });
+is $s->post("/export/chat/$session/jobs", {})->{status}, 202, 'a job';
+$s->wait_for('it is counted', sub { sample('job_tries_total{result="done"}') == 1 });
+is sample('job_seconds_count'), 1, 'and timed';
+
 # ---- what was counted stays, what was in hand does not ----
 
 my $turns = sample('turns_total{state="completed"}');
@@ -89,7 +102,7 @@ $s->kill_worker($_) for $s->workers;
 $s->wait_for('new workers serve', sub { $s->get('/health')->{status} == 200 });
 is sample('turns_total{state="completed"}'), $turns, 'after kill -9 of all workers no turn is forgotten';
 cmp_ok sample('requests_total{status="2xx"}'), '>=', $requests, 'and no request';
-cmp_ok sample('requests_active'), '<=', 1, 'nothing seems to be in hand but the question itself';
+$s->wait_for('nothing seems to be in hand but the question itself', sub { sample('requests_active') <= 1 });
 
 # ---- traces ----
 
