@@ -46,19 +46,6 @@ SELECT f.segment_no, EXISTS (SELECT FROM branch b CROSS JOIN unnest(b.segs, b.hi
 -- Is another page of the floor being made? In a statement behind branch_fork, which waits for whoever makes it. $1 floor id
 SELECT 1 FROM floor f JOIN run r ON r.account_no = acct() AND r.floor_no = f.no AND r.state = 'running' WHERE f.account_no = acct() AND f.id = $1;
 
--- name: branch_decisions
-SELECT b.decisions, b.head_seq FROM branch b WHERE b.account_no = acct() AND b.no = $1;
-
--- name: branch_again
--- A branch goes on in a new segment of its own. $1 session no, $2 branch no, $3 segments that stay (array text), $4 their ends, $5 head, $6 decisions, $7 now
-WITH g AS (
-	INSERT INTO segment (session_no) SELECT s.no FROM session s WHERE s.account_no = acct() AND s.no = $1 RETURNING no
-)
-UPDATE branch b SET segs = $3::bigint[] || g.no, his = $4::int[] || $5::int, head_seq = $5, forked_at = CASE WHEN b.forked_at > $5 THEN $5 ELSE b.forked_at END, decisions = $6,
-       revision = b.revision + 1, updated_at = $7
-  FROM g WHERE b.account_no = acct() AND b.no = $2
-RETURNING b.no, b.segs, b.his;
-
 -- name: branch_vars_as_of
 -- Branch variables as they were at a floor: the newest logged value of each key in the segment that owns the floor. $1 segment, $2 floor number
 WITH RECURSIVE k AS (
@@ -73,9 +60,6 @@ SELECT k.key, v.new_value
 	 WHERE c.account_no = acct() AND c.segment_no = $1 AND c.active AND c.scope = 'branch' AND c.key = k.key AND c.floor_seq <= $2
 	 ORDER BY c.floor_seq DESC, c.no DESC LIMIT 1) v
  WHERE k.key IS NOT NULL AND v.new_value IS NOT NULL;
-
--- name: branch_vars_drop
-DELETE FROM variable WHERE account_no = acct() AND scope = 'branch' AND scope_no = $1;
 
 -- name: branch_session
 -- The session of a list of branches. $1 id

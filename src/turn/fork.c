@@ -161,29 +161,6 @@ fork_at(struct ctx *c, struct fork *f)
 	return variables_write(c, f, vars);
 }
 
-int
-fork_again(struct ctx *c, struct fork *f, int32_t last)
-{
-	struct branch *b = &f->branch;
-	struct rows *vars = db_query(
-			c, STMT_branch_vars_as_of, P_INT(b->segs[branch_log_range(b, last)]), P_INT(last)),
-		    *rs, *state;
-	size_t n = ranges_to(b, last);
-	struct str decisions;
-
-	state = db_query(c, STMT_branch_decisions, P_INT(b->no));
-	if (rows_next(state) <= 0)
-		return -1;
-	decisions = decisions_as_of(c, row_str(state, 0), row_int(state, 1) - last);
-	rs = db_query(c, STMT_branch_again, P_INT(f->session_no), P_INT(b->no),
-	    P_STR(branch_segs_text(c->a, b, n)), P_STR(branch_his_text(c->a, b, n, last)), P_INT(last),
-	    P_STR(decisions), P_INT(c->now));
-	if (branch_take(c, b, rs, 0, 1, 2) <= 0)
-		return -1;
-	b->head = last;
-	return db_exec(c, STMT_branch_vars_drop, P_INT(b->no)) < 0 ? -1 : variables_write(c, f, vars);
-}
-
 static int
 head_moved(struct ctx *c, int rc)
 {

@@ -30,14 +30,6 @@ struct fork {
 int fork_at(struct ctx *c, struct fork *f);
 
 /*
- * The branch f->branch goes on behind floor `last` of its own story in a new segment of its own: what it had
- * above leaves its sight, its variables are what they were there. For a reset, and for a head that other
- * branches show (dryrun 3.2 rule 4): afterwards a copy of it can be put at last + 1. Needs session_no,
- * session_id, branch; changes branch. Inside db_tx DB_WRITE with the session held (fork_hold).
- */
-int fork_again(struct ctx *c, struct fork *f, int32_t last);
-
-/*
  * A branch's head floor as the branch's own (dryrun 3.2 rule 4): if other branches show it, a copy in a new segment, with pages,
  * messages, records and what they wrote under new ids; the branch's values stay as they are. What nobody shows behind that is
  * removed. Inside db_tx DB_WRITE. -1: ERR_CONFLICT `generation_target_stale`: the head has moved.
