@@ -45,7 +45,7 @@ asset_status(struct request *r, const struct asset_route *k, struct str id, stru
 
 struct batch {
 	struct str status;
-	const char *done; /* action of a row that changed */
+	struct str told; /* the status that the answer names; absent = they are deleted */
 	struct sb ids, out;
 };
 
@@ -57,13 +57,13 @@ batch_work(struct request *r, void *arg)
 	struct rows *rs = db_query(r->ctx, STMT_asset_batch_status, P_C(asset_kinds[k->asset].name), P_STR(sb_str(&b->ids)), P_STR(b->status),
 	    str_is(b->status, "deleted") ? P_INT(r->ctx->now) : P_NULL, P_INT(r->ctx->now));
 
-	return rest_batch_print(rs, b->done, &b->out);
+	return rest_batch_print(rs, b->told, &b->out);
 }
 
 static int
-batch_run(struct request *r, struct str status, const char *done)
+batch_run(struct request *r, struct str status, struct str told)
 {
-	struct batch b = { .status = status, .done = done, .ids = sb_new(r->ctx->a), .out = sb_new(r->ctx->a) };
+	struct batch b = { .status = status, .told = told, .ids = sb_new(r->ctx->a), .out = sb_new(r->ctx->a) };
 
 	rest_ids_array(&b.ids, json_get(r->in, "ids"));
 	return rest_tx(r, DB_WRITE, batch_work, &b) < 0 ? -1 : reply_data(r, sb_str(&b.out));
@@ -72,11 +72,13 @@ batch_run(struct request *r, struct str status, const char *done)
 int
 asset_batch_delete(struct request *r)
 {
-	return batch_run(r, STR("deleted"), "deleted");
+	return batch_run(r, STR("deleted"), STR_NULL);
 }
 
 int
 asset_batch_status(struct request *r)
 {
-	return batch_run(r, json_get_str(r->in, "status"), "updated");
+	struct str status = json_get_str(r->in, "status");
+
+	return batch_run(r, status, status);
 }

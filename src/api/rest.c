@@ -34,6 +34,26 @@ const struct field rest_batch_answer[] = {
 	{ "meta", FT_OBJECT, FF_REQUIRED, .fields = batch_meta },
 	FIELD_END
 };
+static const char *const batch_changes[] = { "updated", "not_found", NULL };
+static const struct field batch_change[] = {
+	{ "index", FT_INT, FF_REQUIRED, .bounded = true, .min = 0, .max = LIM_BATCH },
+	{ "id", FT_STRING, FF_REQUIRED },
+	{ "action", FT_ENUM, FF_REQUIRED, .choices = batch_changes },
+	FIELD_END
+};
+static const struct field batch_change_item = { "result", FT_OBJECT, .fields = batch_change };
+static const struct field batch_change_meta[] = {
+	{ "total", FT_INT, FF_REQUIRED },
+	{ "updated", FT_INT, FF_REQUIRED },
+	{ "not_found", FT_INT, FF_REQUIRED },
+	{ "status", FT_STRING, FF_REQUIRED },
+	FIELD_END
+};
+const struct field rest_batch_status_answer[] = {
+	{ "results", FT_ARRAY, FF_REQUIRED, .items = &batch_change_item },
+	{ "meta", FT_OBJECT, FF_REQUIRED, .fields = batch_change_meta },
+	FIELD_END
+};
 /* clang-format on */
 
 struct tx_call {
@@ -251,8 +271,9 @@ rest_ids_array(struct sb *out, const struct json *ids)
 }
 
 int
-rest_batch_print(struct rows *rs, const char *done, struct sb *out)
+rest_batch_print(struct rows *rs, struct str status, struct sb *out)
 {
+	const char *done = status.p ? "updated" : "deleted";
 	int64_t changed = 0, missing = 0;
 	int rc;
 
@@ -267,8 +288,13 @@ rest_batch_print(struct rows *rs, const char *done, struct sb *out)
 		changed += yes;
 		missing += !yes;
 	}
-	sb_addf(out, "],\"meta\":{\"total\":%lld,\"%s\":%lld,\"not_found\":%lld}}", (long long)(changed + missing), done, (long long)changed,
+	sb_addf(out, "],\"meta\":{\"total\":%lld,\"%s\":%lld,\"not_found\":%lld", (long long)(changed + missing), done, (long long)changed,
 	    (long long)missing);
+	if (status.p) {
+		sb_adds(out, ",\"status\":");
+		sb_add_json(out, status);
+	}
+	sb_adds(out, "}}");
 	return rc;
 }
 

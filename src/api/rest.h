@@ -32,13 +32,14 @@ int rest_deleted_reply(struct request *r, struct str id);
 /* A handler's unit of work: request and arguments through db_tx. */
 int rest_tx(struct request *r, enum db_mode mode, int (*fn)(struct request *, void *), void *arg);
 
-/* Rows (index, id, changed) as the answer of a batch: `done` is the action of a changed row, and of the count in meta. */
-int rest_batch_print(struct rows *rs, const char *done, struct sb *out);
+/* Rows (index, id, changed) as the answer of a batch that sets a status; of one that deletes, without one. */
+int rest_batch_print(struct rows *rs, struct str status, struct sb *out);
 /* A JSON array of texts as a PostgreSQL array literal. */
 void rest_ids_array(struct sb *out, const struct json *ids);
 
 extern const struct field rest_batch_ids[];     /* {"ids": [string, …]} */
 extern const struct field rest_batch_answer[];  /* results + meta of a batch delete */
+extern const struct field rest_batch_status_answer[]; /* the same of a batch that sets a status */
 extern const struct field rest_deleted[];       /* {id, deleted} */
 
 /* What belongs to a deleted session is gone, though a job removes its rows later: conditions of resources. */

@@ -422,7 +422,7 @@ batch_status_tx(struct request *r, void *arg)
 
 	return rest_batch_print(db_query(r->ctx, STMT_session_batch_status, P_STR(sb_str(&w->ids)), P_STR(json_get_str(r->in, "status")),
 				    P_INT(r->ctx->now)),
-	    "updated", &w->out);
+	    json_get_str(r->in, "status"), &w->out);
 }
 
 static int
@@ -461,7 +461,7 @@ const struct route api_sessions_routes[] = {
 	  .tag = "sessions", .summary = "Delete a session" },
 	{ METHOD_POST, "/sessions/batch/delete", rest_batch_delete, AUTH_ACCOUNT, .body = rest_batch_ids, .answer = rest_batch_answer, .arg = &res_session,
 	  .tag = "sessions", .summary = "Delete many sessions" },
-	{ METHOD_PATCH, "/sessions/batch/status", batch_status, AUTH_ACCOUNT, .body = batch_status_body, .answer = rest_batch_answer, .tag = "sessions",
+	{ METHOD_PATCH, "/sessions/batch/status", batch_status, AUTH_ACCOUNT, .body = batch_status_body, .answer = rest_batch_status_answer, .tag = "sessions",
 	  .summary = "Set the status of many sessions" },
 	{ METHOD_POST, "/sessions/{id}/character/sync", session_sync, AUTH_ACCOUNT, .body = sync_body, .answer = session_fields, .flags = ROUTE_BODY_OPTIONAL,
 	  .errors = errors_write, .tag = "sessions", .summary = "Refresh the frozen character snapshot" },

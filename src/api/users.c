@@ -164,7 +164,7 @@ const struct route api_users_routes[] = {
 	  .errors = errors_write, .tag = "users", .summary = "Delete a user card" },
 	{ METHOD_POST, "/users/batch/delete", asset_batch_delete, AUTH_ACCOUNT, .body = batch_ids, .answer = rest_batch_answer, .arg = &users, .tag = "users",
 	  .summary = "Delete many user cards" },
-	{ METHOD_PATCH, "/users/batch/status", asset_batch_status, AUTH_ACCOUNT, .body = batch_status_body, .answer = rest_batch_answer, .arg = &users,
+	{ METHOD_PATCH, "/users/batch/status", asset_batch_status, AUTH_ACCOUNT, .body = batch_status_body, .answer = rest_batch_status_answer, .arg = &users,
 	  .tag = "users", .summary = "Set the status of many user cards" },
 	{ .path = NULL }
 };

@@ -53,7 +53,7 @@ is_deeply names('status=disabled'), ['Iven'], 'list: by status';
 
 $r = $s->patch('/users/batch/status', { ids => [$id{Anna}, 'nope', $id{Bert}, $id{Anna}], status => 'disabled' });
 is $r->{status}, 200, 'batch status' or diag $r->{raw};
-is_deeply $r->{json}{data}{meta}, { total => 3, updated => 2, not_found => 1 }, 'batch status: counts';
+is_deeply $r->{json}{data}{meta}, { total => 3, updated => 2, not_found => 1, status => 'disabled' }, 'batch status: counts';
 is_deeply names('status=disabled'), [qw(Anna Bert Iven)], 'batch status: done';
 is $s->patch('/users/batch/status', { ids => [], status => 'active' })->{status}, 400, 'batch status: validated';
 $r = $s->post('/users/batch/delete', { ids => [$id{Anna}, 'nope'] });

@@ -74,7 +74,7 @@ is $s->get('/sessions?sort_by=updated_at&limit=1')->{json}{data}[0]{id}, $bare->
 
 $r = $s->patch('/sessions/batch/status', { ids => [ $more[0]{id}, 'nosuch', $more[1]{id}, $more[0]{id} ], status => 'archived' });
 is_deeply [ map { "$_->{index} $_->{action}" } @{ $r->{json}{data}{results} } ], [ '0 updated', '1 not_found', '2 updated' ], 'batch status: each once';
-is_deeply $r->{json}{data}{meta}, { total => 3, updated => 2, not_found => 1 }, 'batch status: meta';
+is_deeply $r->{json}{data}{meta}, { total => 3, updated => 2, not_found => 1, status => 'archived' }, 'batch status: meta';
 is $s->get('/sessions?status=archived')->{json}{meta}{total}, 2, 'batch status: done';
 $r = $s->post('/sessions/batch/delete', { ids => [ $more[2]{id}, 'nosuch', $more[2]{id} ] });
 is_deeply [ map { "$_->{index} $_->{action}" } @{ $r->{json}{data}{results} } ], [ '0 deleted', '1 not_found' ], 'batch delete: each once';
