@@ -197,6 +197,7 @@ run(struct ctl *ctl, int argc, char **argv)
 	ctl->ctx->cred = &as_default;
 	w.turns = turns_create(ctl->a, &turns);
 	rc = all_verify(&w);
+	turns_stop(w.turns);
 	db_destroy(&ctl->ctx->db);
 	if (rc < 0)
 		return ctl_failed(ctl);

@@ -225,13 +225,13 @@ void
 turns_stop(struct turns *p)
 {
 	follow_stop(p);
-	if (!p->started)
-		return;
-	pthread_mutex_lock(&p->lock);
-	p->stop = true;
-	pthread_cond_signal(&p->wake);
-	pthread_mutex_unlock(&p->lock);
-	pthread_join(p->persister, NULL);
+	if (p->started) {
+		pthread_mutex_lock(&p->lock);
+		p->stop = true;
+		pthread_cond_signal(&p->wake);
+		pthread_mutex_unlock(&p->lock);
+		pthread_join(p->persister, NULL);
+	}
 	p->started = false;
 	asset_cache_destroy(p->cache);
 }

@@ -50,7 +50,7 @@ struct turns;
 /* The process's side: running turns, persister and sweeper thread, cache of compiled assets. */
 struct turns *turns_create(struct arena *a, const struct turns_conf *conf);
 int turns_start(struct turns *p);        /* after the fork: starts the persister; -1 with errno */
-void turns_stop(struct turns *p);        /* last persisting round, joins the thread */
+void turns_stop(struct turns *p);        /* last persisting round, joins the thread if there is one, drops the cache */
 /* Drain is over: cancels every running turn (their floors fail with what was said). */
 void turns_cancel_all(struct turns *p, const char *why);
 /* Somebody wants this run to end: its model call is cancelled. False: it does not run here. Any thread. */
