@@ -161,13 +161,7 @@ run(struct ctl *ctl, int argc, char **argv)
 {
 	static struct credential as_default = { .kind = CRED_ACCOUNT_ID, .value = AUTH_DEFAULT_ACCOUNT };
 	const struct settings *s = ctl->set;
-	const struct db_conf conf = { .conninfo = s->database,
-		.password = s->database_password,
-		.connections = 1,
-		.checkout_ms = (int)s->db_checkout_timeout,
-		.statement_ms = (int)s->db_statement_timeout,
-		.lock_ms = (int)s->db_lock_timeout,
-		.prepare = s->db_prepare };
+	const struct db_conf conf = settings_db(s, DB_APP, 1);
 	struct work w = { .ctl = ctl };
 	int used, rc;
 	const struct verb *v = verb_find(argc, argv, &used);

@@ -179,13 +179,7 @@ run(struct ctl *ctl, int argc, char **argv)
 {
 	static struct credential as_default = { .kind = CRED_ACCOUNT_ID, .value = AUTH_DEFAULT_ACCOUNT };
 	const struct settings *s = ctl->set;
-	const struct db_conf conf = { .conninfo = s->database,
-		.password = s->database_password,
-		.connections = 1,
-		.checkout_ms = (int)s->db_checkout_timeout,
-		.statement_ms = (int)s->db_statement_timeout,
-		.lock_ms = (int)s->db_lock_timeout,
-		.prepare = s->db_prepare };
+	const struct db_conf conf = settings_db(s, DB_APP, 1);
 	const struct turns_conf turns = { .provider = s->llm_provider, .model = "", .context_tokens = s->context_tokens, .reply_tokens = s->reply_tokens,
 		.cache_bytes = (size_t)s->asset_cache_bytes };
 	struct verify w = { .ctl = ctl };

@@ -49,14 +49,7 @@ struct jobd {
 static struct db *
 pool(const struct jobd *d, enum db_role role)
 {
-	const struct settings *s = &d->set;
-	struct db_conf conf = { .conninfo = role == DB_SYS ? s->database_sys : s->database,
-		.password = role == DB_SYS ? s->database_sys_password : s->database_password,
-		.connections = (int)s->job_workers + (role == DB_SYS ? 2 : 0),
-		.checkout_ms = (int)s->db_checkout_timeout,
-		.statement_ms = (int)s->db_statement_timeout,
-		.lock_ms = (int)s->db_lock_timeout,
-		.prepare = s->db_prepare };
+	struct db_conf conf = settings_db(&d->set, role, (int)d->set.job_workers + (role == DB_SYS ? 2 : 0));
 
 	return db_create(&conf, role);
 }
