@@ -8,7 +8,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/auth_account.t tests/unit/auth_auth.t tests/unit/auth_jwt.t tests/unit/auth_secret.t
 tests_unit_auth_account_t_SOURCES = tests/unit/auth_account.c src/ctl_account.c $(PG_TEST)
 tests_unit_auth_account_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_auth_account_t_LDADD = $(AUTH_LIBS) $(CMOCKA_LIBS)
+tests_unit_auth_account_t_LDADD = libdaemon.a $(AUTH_LIBS) $(CMOCKA_LIBS)
 tests_unit_auth_auth_t_SOURCES = tests/unit/auth_auth.c tests/unit/auth_tokens.h
 tests_unit_auth_auth_t_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_auth_auth_t_LDADD = $(AUTH_LIBS) $(CMOCKA_LIBS)
