@@ -69,11 +69,6 @@ SELECT v.scope, v.scope_no, v.scope_id, v.key, v.revision, v.session_no, s.id, v
 -- Tells of a write outside of turns; what turns write is told with them. $1 session id or null, $2 name, $3 data, $4 now
 INSERT INTO event (session_id, name, data, created_at) VALUES ($1, $2, $3, $4);
 
--- name: variable_events
--- Of promotions, if the page is there. $1 = [{…}], $2 session id, $3 now, $4 page id
-INSERT INTO event (session_id, name, data, created_at)
-SELECT $2, 'variable.promoted', x.value, $3 FROM json_array_elements($1) x, page p WHERE p.account_no = acct() AND p.id = $4;
-
 -- name: variable_of_pages
 -- What the pages of a floor that count hold of their own, input before output. $1 floor no
 SELECT v.key, v.value, p.id

@@ -6,6 +6,7 @@
 
 // clang-format off
 #define FLOOR_RUN "sessionId floorId runId runType status phase publicPhase phaseSeq attemptNo startedAt updatedAt completedAt pendingOutput verifier error"
+#define SESSION "sessionId title status updatedAt"
 
 const struct event_kind event_kinds[] = {
 	{ "floor.created", false, "floor", "a turn has recorded its input" },
@@ -20,6 +21,11 @@ const struct event_kind event_kinds[] = {
 	{ "variable.set", true, "sessionId branchId? entry isNew?", "a variable has a new value; isNew if a turn wrote it" },
 	{ "variable.promoted", true, "sessionId branchId? key fromScope toScope value", "a turn's value went up to a wider scope" },
 	{ "variable.deleted", true, "sessionId branchId? id scope key", "a variable is gone" },
+	{ "session.created", true, SESSION, "a session was created or imported, with its branch main" },
+	{ "session.updated", true, SESSION, "a client changed a session, its status or policy; turns are told as floors" },
+	{ "session.deleted", true, SESSION, "a session is gone, with all that was in it" },
+	{ "branch.created", true, "sessionId branchId forkedFromBranchId forkedAtFloorNo createdAt", "a branch was forked, by a client or by a turn that names it" },
+	{ "branch.deleted", true, "sessionId branchId", "a branch is gone; floors that other branches show stay" },
 	{ "gap", false, "lastEventId", "events behind the id that was given are no longer kept: read anew what you show" },
 	{ .name = NULL },
 };
@@ -326,15 +332,6 @@ client_wrote(struct arena *a, const struct outbox_row *row, struct tale *out)
 	close_event(a, out, set ? "variable.set" : "variable.deleted", &sb, row->at);
 }
 
-/* The turn that promoted tells it, with the value. */
-static void
-with_the_turn(struct arena *a, const struct outbox_row *row, struct tale *out)
-{
-	(void)a;
-	(void)row;
-	(void)out;
-}
-
 /* Rows that are told in other words; all others are told as they are. */
 static const struct {
 	const char *name;
@@ -346,7 +343,6 @@ static const struct {
 	{ "run.failed", true, run_failed },
 	{ "variable.set", false, client_wrote },
 	{ "variable.deleted", false, client_wrote },
-	{ "variable.promoted", false, with_the_turn },
 };
 
 void

@@ -67,19 +67,9 @@ promotion_steps(const struct turn *t)
 	return str_is(to, "chat") ? 3 : str_is(to, "branch") ? 2 : 1;
 }
 
-static void
-promoted(struct sb *events, const struct var_write *w, const char *from, const struct turn *t)
-{
-	sb_addf(events, "%s{\"fromScope\":\"%s\",\"toScope\":\"%s\",\"scopeId\":", events->n ? "," : "[", from, w->scope);
-	sb_add_json(events, w->scope_id);
-	sb_adds(events, ",\"key\":");
-	sb_add_json(events, w->key);
-	sb_addf(events, ",\"floorId\":\"%s\"}", t->floor_id.s);
-}
-
 /*
  * What clients had written to the pages of a floor before it was committed goes to the floor, and on by the policy: each step a
- * write of its own with its event. Only a floor that failed or was a draft can have such values.
+ * write of its own, which is told with the turn. Only a floor that failed or was a draft can have such values.
  */
 int
 promotions_send(struct ctx *c, const struct turn *t, const struct write_place *at)
@@ -90,7 +80,7 @@ promotions_send(struct ctx *c, const struct turn *t, const struct write_place *a
 		{ .scope = "chat", .scope_no = at->session_no, .scope_id = at->session_id },
 	};
 	struct rows *rs = db_query(c, STMT_variable_of_pages, P_INT(t->floor_no));
-	struct sb list = sb_new(c->a), events = sb_new(c->a);
+	struct sb list = sb_new(c->a);
 	struct var_place place = var_place(at);
 	int steps = promotion_steps(t), rc;
 
@@ -104,12 +94,9 @@ promotions_send(struct ctx *c, const struct turn *t, const struct write_place *a
 			w.source = "promotion";
 			w.detail = str_c(arena_printf(c->a, "{\"from\":\"%s\"}", from));
 			var_add(c, &list, &w);
-			promoted(&events, &w, from, t);
 		}
 	if (rc < 0 || list.n == 0)
 		return rc;
-	sb_addc(&events, ']');
 	var_send(c, &list, &place);
-	db_query(c, STMT_variable_events, P_STR(sb_str(&events)), P_STR(at->session_id), P_INT(c->now), P_STR(at->page_id));
 	return 0;
 }

@@ -161,8 +161,7 @@ for my $case ([ none => 'page floor' ], [ branch => 'page floor branch' ], [ cha
 	is $r->{status}, 200, "promotion $policy: the floor is committed" or diag $r->{raw};
 	is join(' ', map { $_->{scope} } log_of("session_id=$p&key=mark")), $scopes, "promotion $policy: each step is logged";
 	is join(' ', sort map { $_->{scope} } @{ $s->get("/variables?session_id=$p&key=mark")->{json}{data} }), join(' ', sort split / /, $scopes), "promotion $policy: and no further";
-	is join(' ', map { "$_->[0]>$_->[1]" } $s->sql("SELECT data::json->>'fromScope', data::json->>'toScope' FROM tavern.event WHERE name = 'variable.promoted' AND session_id = :'p' ORDER BY no", p => $p)),
-		join(' ', map { my @s = split / /, $scopes; map { "$s[$_-1]>$s[$_]" } 1 .. $#s } 1), "promotion $policy: an event for each step";
+	is $s->sql("SELECT count(*) FROM tavern.event WHERE name = 'variable.promoted'"), 0, "promotion $policy: no row of their own: the turn's tells them";
 	respond($p, 'next');
 	is scalar(log_of("session_id=$p&key=mark")), scalar(split / /, $scopes), "promotion $policy: the next turn promotes nothing";
 }
