@@ -26,11 +26,15 @@ SELECT f.no, f.state, f.floor_seq, s.no, s.id, s.status, b.no, b.segs, b.his, b.
 SELECT 1 FROM branch WHERE account_no = acct() AND session_no = $1 AND id = $2;
 
 -- name: branch_fork
--- $1 session no, $2 branch id, $3 segments (array text), $4 ends, $5 head, $6 forked from, $7 now, $8 segment that owns the fork point, $9 decisions
+-- $1 session no, $2 branch id, $3 segments (array text), $4 ends, $5 head, $6 forked from, $7 now, $8 segment that owns the fork point, $9 decisions, $10 session id
 WITH g AS (
 	INSERT INTO segment (session_no) SELECT s.no FROM session s WHERE s.account_no = acct() AND s.no = $1 RETURNING no
 ), shared AS (
 	UPDATE segment SET shared_upto = greatest(shared_upto, $5) WHERE account_no = acct() AND no = $8
+), e AS (
+	INSERT INTO event (session_id, name, data, created_at)
+	SELECT $10, 'branch.created', json_build_object('sessionId', $10::text, 'branchId', $2::text, 'forkedFromBranchId', $6::text, 'forkedAtFloorNo', $5::int, 'createdAt', $7::bigint),
+	       $7 FROM g
 )
 INSERT INTO branch (session_no, id, segs, his, head_seq, forked_from, forked_at, decisions, created_at, updated_at)
 SELECT $1, $2, $3::bigint[] || g.no, $4::int[] || $5::int, $5, $6, $5, $9, $7, $7 FROM g
@@ -90,11 +94,14 @@ SELECT s.no, b.no, b.segs, b.his, b.head_seq, EXISTS (SELECT FROM run r WHERE r.
  WHERE s.account_no = acct() AND s.id = $1 AND s.deleted_at IS NULL AND b.id = $2 FOR UPDATE OF b;
 
 -- name: branch_drop
--- The row and its current variables; its floors go behind it (branch_floors_drop). $1 branch no
+-- The row and its current variables; its floors go behind it (branch_floors_drop). $1 branch no, $2 session id, $3 now
 WITH v AS (
 	DELETE FROM variable WHERE account_no = acct() AND scope = 'branch' AND scope_no = $1
+), b AS (
+	DELETE FROM branch WHERE account_no = acct() AND no = $1 RETURNING id
 )
-DELETE FROM branch WHERE account_no = acct() AND no = $1;
+INSERT INTO event (session_id, name, data, created_at)
+SELECT $2, 'branch.deleted', json_build_object('sessionId', $2::text, 'branchId', b.id), $3 FROM b;
 
 -- name: branch_floors_drop
 -- Floors of these segments that no branch shows any more, with what belongs to them; segments that no branch names go whole. Only segments that

@@ -9,8 +9,12 @@ UPDATE session SET deleted_at = $2, origin = $3, policy = coalesce($4, policy), 
 UPDATE session SET deleted_at = $2 WHERE account_no = acct() AND no = $1 AND deleted_at IS NOT NULL;
 
 -- name: chat_publish
--- $1 session no, $2 updated at
-UPDATE session SET deleted_at = NULL, updated_at = $2 WHERE account_no = acct() AND no = $1 AND deleted_at IS NOT NULL;
+-- $1 session no, $2 updated at, $3 now
+WITH s AS (
+	UPDATE session SET deleted_at = NULL, updated_at = $2 WHERE account_no = acct() AND no = $1 AND deleted_at IS NOT NULL RETURNING id, title, status, updated_at
+)
+INSERT INTO event (session_id, name, data, created_at)
+SELECT s.id, 'session.created', json_build_object('sessionId', s.id, 'title', s.title, 'status', s.status, 'updatedAt', s.updated_at), $3 FROM s;
 
 -- name: chat_segments
 -- Further segments, in order. $1 session no, $2 how many

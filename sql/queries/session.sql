@@ -32,14 +32,39 @@ UPDATE session t SET (title, status, prompt_mode, model_provider, model_name, mo
 	   FROM json_populate_record(t, $2) x)
  WHERE t.account_no = acct() AND t.id = $1 AND t.deleted_at IS NULL;
 
+-- name: session_tell
+-- Listeners are told what was done to a session, in the transaction that did it. $1 id, $2 name of the event, $3 now
+INSERT INTO event (session_id, name, data, created_at)
+SELECT s.id, $2, json_build_object('sessionId', s.id, 'title', s.title, 'status', s.status, 'updatedAt', s.updated_at), $3
+  FROM session s WHERE s.account_no = acct() AND s.id = $1;
+
 -- name: session_batch_status
+-- $1 ids, $2 status, $3 now
 WITH want AS (
 	SELECT min(i) - 1 AS idx, id FROM unnest($1::text[]) WITH ORDINALITY u (id, i) GROUP BY id
 ), upd AS (
 	UPDATE session SET status = $2, updated_at = $3, revision = revision + 1
-	 WHERE account_no = acct() AND id = ANY ($1::text[]) AND deleted_at IS NULL RETURNING id
+	 WHERE account_no = acct() AND id = ANY ($1::text[]) AND deleted_at IS NULL RETURNING id, title, status, updated_at
+), e AS (
+	INSERT INTO event (session_id, name, data, created_at)
+	SELECT upd.id, 'session.updated', json_build_object('sessionId', upd.id, 'title', upd.title, 'status', upd.status, 'updatedAt', upd.updated_at), $3
+	  FROM want JOIN upd USING (id) ORDER BY want.idx
 )
 SELECT want.idx, want.id, upd.id IS NOT NULL FROM want LEFT JOIN upd USING (id) ORDER BY want.idx;
+
+-- name: session_batch_delete
+-- $1 ids, $2 now
+WITH want AS (
+	SELECT min(i) - 1 AS idx, id FROM unnest($1::text[]) WITH ORDINALITY u (id, i) GROUP BY id
+), gone AS (
+	UPDATE session SET deleted_at = $2, updated_at = $2
+	 WHERE account_no = acct() AND id = ANY ($1::text[]) AND deleted_at IS NULL RETURNING id, title, status, updated_at
+), e AS (
+	INSERT INTO event (session_id, name, data, created_at)
+	SELECT gone.id, 'session.deleted', json_build_object('sessionId', gone.id, 'title', gone.title, 'status', gone.status, 'updatedAt', gone.updated_at), $2
+	  FROM want JOIN gone USING (id) ORDER BY want.idx
+)
+SELECT want.idx, want.id, gone.id IS NOT NULL FROM want LEFT JOIN gone USING (id) ORDER BY want.idx;
 
 -- name: session_bound
 -- What a character sync needs to know.
@@ -87,7 +112,11 @@ SELECT s.no, s.policy, b.no, b.policy
  WHERE s.account_no = acct() AND s.id = $1 AND s.deleted_at IS NULL FOR UPDATE OF s;
 
 -- name: session_policy_set
-UPDATE session SET policy = $2, updated_at = $3, revision = revision + 1 WHERE account_no = acct() AND no = $1;
+WITH s AS (
+	UPDATE session SET policy = $2, updated_at = $3, revision = revision + 1 WHERE account_no = acct() AND no = $1 RETURNING id, title, status, updated_at
+)
+INSERT INTO event (session_id, name, data, created_at)
+SELECT s.id, 'session.updated', json_build_object('sessionId', s.id, 'title', s.title, 'status', s.status, 'updatedAt', s.updated_at), $3 FROM s;
 
 -- name: branch_policy_set
 UPDATE branch SET policy = $2, updated_at = $3 WHERE account_no = acct() AND no = $1;

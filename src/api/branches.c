@@ -268,7 +268,7 @@ delete_work(struct request *r, void *arg)
 	if (row_bool(rs, 5))
 		return fail(c, ERR_CONFLICT, "generation_conflict",
 		    "a generation is running on this branch; cancel it first");
-	db_query(c, STMT_branch_drop, P_INT(row_int(rs, 1)));
+	db_query(c, STMT_branch_drop, P_INT(row_int(rs, 1)), P_STR(w->session_id), P_INT(c->now));
 	gone = db_query(c, STMT_branch_floors_drop, P_INT(session_no), P_STR(row_str(rs, 2)));
 	if (rows_next(gone) <= 0)
 		return -1;

@@ -27,6 +27,7 @@ static const struct field batch_meta[] = {
 	{ "total", FT_INT, FF_REQUIRED },
 	{ "deleted", FT_INT, FF_REQUIRED },
 	{ "not_found", FT_INT, FF_REQUIRED },
+	{ "conflicts", FT_INT, FF_OPTIONAL, .doc = "of sessions; always 0: a running turn does not keep its session" },
 	FIELD_END
 };
 const struct field rest_batch_answer[] = {

@@ -100,9 +100,25 @@ static const struct filter session_filters[] = {
 };
 static const struct sort_key session_sorts[] = { { "created_at", "t.created_at" }, { "updated_at", "t.updated_at" }, { NULL } };
 
+/* Listeners are told, in the same transaction, without waiting for the answer. */
+static void
+session_tell(struct ctx *c, struct str id, const char *name)
+{
+	db_query(c, STMT_session_tell, P_STR(id), P_C(name), P_INT(c->now));
+}
+
+/* The hook of the generic verbs, of which sessions use the delete only. */
+static int
+session_deleted(struct ctx *c, struct str id, const struct json *in)
+{
+	(void)in;
+	session_tell(c, id, "session.deleted");
+	return 0;
+}
+
 static const struct resource res_session = {
 	.name = "session", .table = "session", .where = "t.deleted_at IS NULL", .fields = session_fields, .filters = session_filters,
-	.sorts = session_sorts, .soft_delete = true,
+	.sorts = session_sorts, .soft_delete = true, .after = session_deleted,
 };
 /* clang-format on */
 
@@ -323,6 +339,7 @@ session_create_tx(struct request *r, void *arg)
 			return -1;
 	}
 	sb_truncate(&w->out, 0);
+	session_tell(c, w->id, "session.created");
 	return resource_get(c, &res_session, w->id, &w->out) <= 0 ? -1 : 0;
 }
 
@@ -358,6 +375,7 @@ session_update_and_get(struct request *r, struct session_work *w)
 	if (n <= 0)
 		return n < 0 ? -1 : rest_not_found(r, &res_session);
 	sb_truncate(&w->out, 0);
+	session_tell(r->ctx, w->id, "session.updated");
 	return resource_get(r->ctx, &res_session, w->id, &w->out) <= 0 ? -1 : 0;
 }
 
@@ -411,14 +429,36 @@ session_sync(struct request *r)
 	return rest_tx(r, DB_WRITE, session_sync_tx, &w) < 0 ? -1 : reply_data(r, sb_str(&w.out));
 }
 
-struct batch_status {
+struct batch {
 	struct sb ids, out;
 };
+
+/* The protocol counts conflicts here; nothing keeps a session from being deleted. */
+static int
+batch_delete_tx(struct request *r, void *arg)
+{
+	struct batch *w = arg;
+
+	if (rest_batch_print(db_query(r->ctx, STMT_session_batch_delete, P_STR(sb_str(&w->ids)), P_INT(r->ctx->now)), STR_NULL, &w->out) < 0)
+		return -1;
+	sb_truncate(&w->out, w->out.n - 2);
+	sb_adds(&w->out, ",\"conflicts\":0}}");
+	return 0;
+}
+
+static int
+batch_delete(struct request *r)
+{
+	struct batch w = { .ids = sb_new(r->ctx->a), .out = sb_new(r->ctx->a) };
+
+	rest_ids_array(&w.ids, json_get(r->in, "ids"));
+	return rest_tx(r, DB_WRITE, batch_delete_tx, &w) < 0 ? -1 : reply_data(r, sb_str(&w.out));
+}
 
 static int
 batch_status_tx(struct request *r, void *arg)
 {
-	struct batch_status *w = arg;
+	struct batch *w = arg;
 
 	return rest_batch_print(db_query(r->ctx, STMT_session_batch_status, P_STR(sb_str(&w->ids)), P_STR(json_get_str(r->in, "status")),
 				    P_INT(r->ctx->now)),
@@ -428,7 +468,7 @@ batch_status_tx(struct request *r, void *arg)
 static int
 batch_status(struct request *r)
 {
-	struct batch_status w = { .ids = sb_new(r->ctx->a), .out = sb_new(r->ctx->a) };
+	struct batch w = { .ids = sb_new(r->ctx->a), .out = sb_new(r->ctx->a) };
 
 	rest_ids_array(&w.ids, json_get(r->in, "ids"));
 	return rest_tx(r, DB_WRITE, batch_status_tx, &w) < 0 ? -1 : reply_data(r, sb_str(&w.out));
@@ -459,7 +499,7 @@ const struct route api_sessions_routes[] = {
 	  .errors = errors_write, .tag = "sessions", .summary = "Change a session" },
 	{ METHOD_DELETE, "/sessions/{id}", rest_delete, AUTH_ACCOUNT, .answer_kind = ANSWER_DELETED, .errors = errors_read, .arg = &res_session,
 	  .tag = "sessions", .summary = "Delete a session" },
-	{ METHOD_POST, "/sessions/batch/delete", rest_batch_delete, AUTH_ACCOUNT, .body = rest_batch_ids, .answer = rest_batch_answer, .arg = &res_session,
+	{ METHOD_POST, "/sessions/batch/delete", batch_delete, AUTH_ACCOUNT, .body = rest_batch_ids, .answer = rest_batch_answer,
 	  .tag = "sessions", .summary = "Delete many sessions" },
 	{ METHOD_PATCH, "/sessions/batch/status", batch_status, AUTH_ACCOUNT, .body = batch_status_body, .answer = rest_batch_status_answer, .tag = "sessions",
 	  .summary = "Set the status of many sessions" },

@@ -400,7 +400,7 @@ publish_tx(struct ctx *c, void *arg)
 	if (im->variables > 0 && db_exec(c, STMT_chat_variables, P_STR(sb_str(&vars)), P_INT(im->session_no),
 				     P_STR(im->w->session_id)) < 0)
 		return -1;
-	n = db_exec(c, STMT_chat_publish, P_INT(im->session_no), P_INT(im->updated_at));
+	n = db_exec(c, STMT_chat_publish, P_INT(im->session_no), P_INT(im->updated_at), P_INT(c->now));
 	if (n <= 0)
 		return n < 0 ? -1
 			     : fail(c, ERR_UNAVAILABLE, "import_interrupted",

@@ -148,7 +148,7 @@ fork_at(struct ctx *c, struct fork *f)
 	rs = db_query(c, STMT_branch_fork, P_INT(f->session_no), P_STR(f->branch_id),
 	    P_STR(branch_segs_text(c->a, &from, n)), P_STR(branch_his_text(c->a, &from, n, last)),
 	    P_INT(last), P_STR(f->from_branch), P_INT(c->now), n ? P_INT(from.segs[n - 1]) : P_NULL,
-	    P_STR(decisions));
+	    P_STR(decisions), P_STR(f->session_id));
 	taken = f->before ? NULL : db_query(c, STMT_floor_busy, P_STR(f->floor_id));
 	f->branch = (struct branch){ .id = f->branch_id, .head = last };
 	rc = branch_take(c, &f->branch, rs, 0, 1, 2);

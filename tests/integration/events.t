@@ -170,6 +170,36 @@ is(($slow->event(5) // {})->{event}, 'variable.set', 'a slow one the first of it
 @big = map { ($slow->event(10) // {})->{data}{n} // () } 1 .. 3000;
 is_deeply(\@big, [1 .. 3000], 'and all of it, once, in order, when it takes it');
 
+# --- what is done to sessions and branches, each once ---
+
+{
+	my $heard = sse('?scope=account');
+	my $id = session('a');
+	my $floor = say($id)->{floor_id};
+	my @done = (
+		['session.created', { sessionId => $id, title => 's', status => 'active' }],
+		$s->post("/floors/$floor/branch", { branch_id => 'fork' }, as('a'))->{status} == 201 ? ['branch.created', { sessionId => $id, branchId => 'fork', forkedFromBranchId => 'main', forkedAtFloorNo => 0 }] : (),
+		$s->post("/sessions/$id/respond", { message => 'there', branch_id => 'asked', source_floor_id => $floor }, as('a'))->{status} == 200 ? ['branch.created', { sessionId => $id, branchId => 'asked', forkedAtFloorNo => 0 }] : (),
+		$s->patch("/sessions/$id", { title => 'new' }, as('a'))->{status} == 200 ? ['session.updated', { sessionId => $id, title => 'new', status => 'active' }] : (),
+		$s->patch('/sessions/batch/status', { ids => [$id, 'none'], status => 'archived' }, as('a'))->{status} == 200 ? ['session.updated', { title => 'new', status => 'archived' }] : (),
+		$s->del('/branches/fork', as('a'))->{status} == 200 ? ['branch.deleted', { sessionId => $id, branchId => 'fork' }] : (),
+	);
+	my $gone = $s->post('/sessions/batch/delete', { ids => ['none', $id] }, as('a'));
+	is_deeply($gone->{json}{data}{meta}, { total => 2, deleted => 1, not_found => 1, conflicts => 0 }, 'a batch is deleted');
+	push @done, ['session.deleted', { sessionId => $id, title => 'new' }];
+	is($s->post('/floors/' . say($sa)->{floor_id} . '/branch', { branch_id => 'main' }, as('a'))->{status}, 409, 'a fork that is refused');
+	my $file = $s->post('/import/chat', { data => join("\n", map { $json->encode($_) } { user_name => 'U', character_name => 'C' }, { name => 'U', is_user => JSON::PP::true, mes => 'Hi.' }) }, as('a'));
+	my $imported = $file->{json}{data}{session_id};
+	ok($imported, 'a chat is imported') or diag $file->{raw};
+	push @done, ['session.created', { sessionId => $imported, status => 'active' }];
+	my $direct = session('a');
+	is($s->del("/sessions/$direct", as('a'))->{status}, 200, 'one session is deleted');
+	push @done, ['session.created', { sessionId => $direct }], ['session.deleted', { sessionId => $direct }];
+	my @heard = grep { $_->{event} =~ /^(?:session|branch)\./ } $heard->rest(sub { $_[0]{event} eq 'session.deleted' && $_[0]{json}{data}{sessionId} eq $direct });
+	is_deeply([map { my ($e, $want) = ($_, $done[$_]); $e = $heard[$_]; [$e->{event}, { map { $_ => $e->{json}{data}{$_} } keys %{ $want ? $want->[1] : {} } }] } 0 .. $#heard], \@done, 'sessions and branches, in order, each once');
+	is(scalar(grep { !defined $_->{id} } @heard), 0, 'all of them are kept');
+}
+
 # --- faults ---
 
 sub committed_ids { my ($l, $n) = @_; return map { (payload('floor.committed', until_committed($l)))[0]{floor}{id} } 1 .. $n }
