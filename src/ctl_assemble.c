@@ -118,6 +118,25 @@ print_text(const struct scene *s, const struct prompt *p)
 	print_macro_warnings(s, p);
 }
 
+/* What is typed is said as the page does it; a greeting alone is swiped without a model. */
+static int
+typed_settle(struct scene *s)
+{
+	const struct prompt_card *card = s->in.ncards == 1 ? s->cards[0] : NULL;
+	int64_t next = s->greeting;
+
+	if (prompt_greeting_swipes(s->in.type, card, 1, !s->has_chat, &next)) {
+		fprintf(stderr, "tavernctl: a swipe of the greeting alone shows greeting %lld: no model is asked\n", (long long)next);
+		return -1;
+	}
+	if (prompt_says(s->in.type, s->in.preset, s->message))
+		return 0;
+	if (s->message.n > 0)
+		fprintf(stderr, "what is typed stays unsaid in a turn of type %s\n", prompt_type_name(s->in.type));
+	s->message = STR_NULL;
+	return 0;
+}
+
 static int
 assemble(struct ctl *ctl, int argc, char **argv)
 {
@@ -139,6 +158,8 @@ assemble(struct ctl *ctl, int argc, char **argv)
 	for (int i = optind; i < argc; i++)
 		if (scene_file(s, argv[i]) < 0)
 			return 1;
+	if (typed_settle(s) < 0)
+		return 1;
 	scene_settle(s);
 	s->in.value_warnings = !as_text; /* of every name without a value: for programs */
 	prompt_assemble(s->a, &s->in, &p);

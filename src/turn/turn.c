@@ -457,11 +457,7 @@ turn_failed(struct turn *t)
 struct str
 turn_joined(const struct turn *t, struct str said)
 {
-	struct str before = t->prompt->continued, postfix = t->in.preset ? prompt_preset_postfix(t->in.preset) : STR(" ");
-
-	if (str_ends(before, STR(" ")))
-		postfix = STR("");
-	return str_c(arena_printf(t->c->a, "%.*s%.*s%.*s", STR_ARG(before), STR_ARG(postfix), STR_ARG(said)));
+	return prompt_go_on(t->c->a, t->in.preset, t->prompt->continued, said);
 }
 
 /*

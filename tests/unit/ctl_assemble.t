@@ -50,6 +50,10 @@ ctl "$data/preset.json" "$data/card.json" --text --user Ada --mode native --seed
 check 'options behind the files, long'
 has 'the budget that was asked for' "$(grep 'in all, of 1' "$dir/out")"
 
+ctl --text --type impersonate --message 'The whale!' "$data/preset.json" "$data/card.json"
+grep -qx 'what is typed stays unsaid in a turn of type impersonate' "$dir/err" && ! grep -qF 'The whale' "$dir/out"
+check 'what is typed is said in turns of one'"'"'s own only'
+
 printf '%s\n' '{"user_name":"Ada","character_name":"Maren","chat_metadata":{"note_prompt":"Mind the fog.","note_depth":0}}' \
 	'{"name":"Maren","is_user":false,"mes":"Late again."}' '{"name":"Ada","is_user":true,"mes":"The whale!"}' \
 	'{"name":"x","is_system":true,"mes":"hidden"}' >"$dir/chat.jsonl"
@@ -100,6 +104,7 @@ refuses 'a picture that is cut off' 1 'cut.png:.*the PNG is cut off' "$dir/cut.p
 refuses 'a second preset' 1 'a second preset' "$data/preset.json" "$data/preset.json"
 refuses 'no file' 2 '^usage: tavernctl assemble '
 refuses 'an unknown mode' 2 '^tavernctl: wild: no mode: compat_strict' --mode wild "$data/card.json"
+refuses 'a swipe of the greeting alone' 1 'shows greeting 1: no model is asked' --type swipe "$data/preset.json" "$data/card.json"
 refuses 'an unknown type' 2 'no type: normal' --type wild "$data/card.json"
 refuses 'no number' 2 '^tavernctl: few: expected a whole number' --context few "$data/card.json"
 refuses 'an unknown option' 2 '^usage: ' --wild "$data/card.json"
