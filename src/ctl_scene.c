@@ -216,7 +216,7 @@ take_scripts(struct scene *s, const struct import_file *f, struct receipt *r, st
 	return 0;
 }
 
-/* What the chat's own settings say: note, scenario, variables. */
+/* What the chat's own settings say: note, texts instead of the cards', variables. */
 static void
 take_metadata(struct scene *s, const struct json *m)
 {
@@ -229,6 +229,8 @@ take_metadata(struct scene *s, const struct json *m)
 	note->interval = (int32_t)loose_int(json_get(m, "note_interval"), note->interval);
 	note->role = (enum prompt_role)loose_int(json_get(m, "note_role"), note->role);
 	s->in.scenario = loose_str(s->a, json_get(m, "scenario"), STR_NULL);
+	s->in.examples = loose_str(s->a, json_get(m, "mes_example"), STR_NULL);
+	s->in.chat_system_prompt = loose_str(s->a, json_get(m, "system_prompt"), STR_NULL);
 	s->layers.chat = json_get(m, "variables");
 }
 

@@ -280,12 +280,15 @@ macro_run_field(struct macro_run *r, const struct macro_member *m, enum macro_fi
 	const struct macro_source *s;
 	struct field_cell *cell;
 	struct macro_piece p = { .owner = MACRO_TEXT };
+	struct str joined;
 
 	if (!m)
 		m = speaker_of(r);
 	s = source_of(r, m, &f);
 	if (f == MF_CHAR && (!s || !js_trim(s->text).n))
 		return ordinary_char(r);
+	if (s && author_fields[f] && f < MF_MEMBER__END && r->env->joined && m == speaker_of(r) && r->env->joined(r->env->joined_ctx, f, &joined))
+		return joined;
 	if (!s || !s->text.p)
 		return STR("");
 	if (!author_fields[f] || s->expanded)

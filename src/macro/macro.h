@@ -244,6 +244,9 @@ struct macro_env {
 	size_t n_members;
 	size_t speaker; /* index of the one who answers */
 	bool group;     /* a group chat (even of one) */
+	/* What the speaker's field is where several cards make it together, evaluated; false: the card's own. NULL = never. */
+	bool (*joined)(void *ctx, enum macro_field f, struct str *out);
+	void *joined_ctx;
 
 	struct macro_vars vars;
 	bool (*outlet)(void *ctx, struct str key,

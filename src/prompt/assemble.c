@@ -97,7 +97,7 @@ prompt_assemble(struct arena *a, const struct prompt_input *in, struct prompt **
 	p->user_regex = &b->user_trace;
 	p->stored = b->stored.v;
 	p->nstored = b->stored.n;
-	p->continued = b->continued ? b->continued->sent : STR_NULL;
+	p->continued = b->continued ? b->continued->bare : STR_NULL;
 	trace_fill(b);
 	*out = p;
 	return 0;

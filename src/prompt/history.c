@@ -63,19 +63,6 @@ taken_text(struct build *b, const struct told *t)
 	return sb_str(&out);
 }
 
-/* Reasoning that goes back in: of the newest model messages. */
-static bool
-reasoning_goes(const struct build *b, const struct told *t)
-{
-	int32_t newer = 0;
-
-	if (!b->in->reasoning.add || t->m->reasoning.n == 0)
-		return false;
-	for (const struct told *u = t + 1; u < b->told + b->ntold; u++)
-		newer += u->m->reasoning.n > 0;
-	return newer < b->in->reasoning.max;
-}
-
 static struct line
 line_of(struct build *b, const struct told *t)
 {
@@ -90,23 +77,12 @@ line_of(struct build *b, const struct told *t)
 static struct str
 line_text(struct build *b, const struct line *l)
 {
-	const struct prompt_reasoning *r = &b->in->reasoning;
 	const struct told *t = l->told;
-	struct sb out;
 	struct str text;
 
 	if (t == NULL)
 		return l->content;
 	text = taken_text(b, t);
-	if (reasoning_goes(b, t)) {
-		out = sb_new(b->a);
-		sb_add(&out, r->prefix);
-		sb_add(&out, t->m->reasoning);
-		sb_add(&out, r->suffix);
-		sb_add(&out, r->separator);
-		sb_add(&out, text);
-		text = sb_str(&out);
-	}
 	if (name_in_front(b, t))
 		text = str_c(arena_printf(b->a, "%.*s: %.*s", STR_ARG(t->name), STR_ARG(text)));
 	return text_no_cr(b->a, text);
@@ -220,7 +196,7 @@ history_section(struct build *b, struct lines *chat)
 	nudge = system_line(b, b->group_nudge, "groupNudge");
 	if (b->group_nudge.n > 0)
 		budget_must(b, nudge.tokens);
-	if (b->continued && !b->preset->continue_prefill && b->continued->text.n > 0)
+	if (b->continued && !b->preset->continue_prefill && b->continued->sent.n > 0)
 		continued_move(b, chat);
 	tail_add(b, chat, &tail);
 	take(b, chat, &newest_first);

@@ -48,6 +48,30 @@ dialect_settle(const struct build *b, struct macro_source *fields, size_t n)
 		}
 }
 
+/* What the chat says instead of the cards, for every member; where cards are joined a blank text says nothing. */
+static void
+overrides_put(struct build *b)
+{
+	const struct prompt_input *in = b->in;
+	const struct {
+		enum macro_field field;
+		struct str text;
+	} rows[] = { { MF_SCENARIO, in->scenario }, { MF_EXAMPLES_RAW, in->examples }, { MF_EXAMPLES, in->examples }, { MF_SYSTEM, in->chat_system_prompt } };
+
+	for (size_t k = 0; k < COUNT(rows); k++) {
+		enum macro_field f = rows[k].field;
+		struct str text = text_no_cr(b->a, text_trim(rows[k].text));
+
+		if (rows[k].text.n == 0 || (text.n == 0 && f != MF_SYSTEM && in->group && in->join != PROMPT_SWAP))
+			continue;
+		if (f == MF_EXAMPLES)
+			text = card_examples(b->a, text);
+		for (size_t i = 0; i < in->ncards; i++)
+			b->members[i].field[f] = (struct macro_source){ .text = text.p ? text : STR(""), .dialect = b->dialect };
+		b->joined[f].own = true;
+	}
+}
+
 static void
 members_make(struct build *b)
 {
@@ -63,9 +87,7 @@ members_make(struct build *b)
 		b->members[i].n_greetings = c->ngreetings;
 		b->members[i].muted = in->muted && in->muted[i];
 	}
-	if (in->scenario.n > 0)
-		for (size_t i = 0; i < in->ncards; i++)
-			b->members[i].field[MF_SCENARIO] = (struct macro_source){ .text = text_trim(in->scenario) };
+	overrides_put(b);
 }
 
 static struct str
@@ -117,7 +139,9 @@ input_names(struct build *b)
 	dialect_settle(b, &b->env.field[MF_USER], MF_PERSONA_SCENARIO - MF_USER + 1);
 	if (b->note_set.text.p)
 		b->env.field[MF_AUTHORS_NOTE] = (struct macro_source){ .text = b->note_set.text, .dialect = b->dialect };
-	if (in->chat_system_prompt.n > 0)
+	if (in->chat_system_prompt.n > 0 && in->ncards > 0)
+		b->env.field[MF_SYSTEM_PROMPT] = (struct macro_source){ .as = MF_SYSTEM };
+	else if (in->chat_system_prompt.n > 0)
 		b->env.field[MF_SYSTEM_PROMPT] = (struct macro_source){ .text = in->chat_system_prompt, .dialect = b->dialect };
 	b->env.field[MF_INPUT].text = in->input.p ? in->input : STR("");
 	b->env.field[MF_CHAT_ID].text = in->session_id.p ? in->session_id : STR("");
@@ -145,7 +169,7 @@ input_begin(struct build *b)
 	b->env = (struct macro_env){ .phase = in->phase, .limits = in->limits.steps ? in->limits : macro_limits_default, .trace = in->trace, .trace_ifs = true,
 		.time_awareness = in->time_awareness, .field_in_field = in->mode == PROMPT_NATIVE || in->mode == PROMPT_REARRANGE,
 		.now = in->now, .zone = in->zone, .idle_ms = -1, .members = b->members, .n_members = in->ncards, .speaker = in->speaker,
-		.group = in->group, .vars = in->vars, .outlet = outlet, .outlet_ctx = b, .chance = chance, .chance_ctx = b,
+		.group = in->group, .joined = marker_joined, .joined_ctx = b, .vars = in->vars, .outlet = outlet, .outlet_ctx = b, .chance = chance, .chance_ctx = b,
 		.answer = in->answer, .answer_ctx = in->answer_arg };
 	if (b->preset->choices) {
 		b->env.preset_var = choice_value;
@@ -203,17 +227,24 @@ scripts_apply(struct build *b, struct str text, const struct regex_call *call, s
 	return out;
 }
 
-struct str
-input_apply(struct build *b, const struct told *t, enum regex_channel ch, struct str text, struct regex_own *own,
+static struct str
+apply_at(struct build *b, const struct told *t, enum regex_place place, enum regex_channel ch, struct str text, struct regex_own *own,
     struct regex_trace *trace)
 {
-	struct regex_call call = { .place = t->role == PROMPT_USER ? REGEX_PLACE_USER : REGEX_PLACE_AI, .channel = ch,
+	struct regex_call call = { .place = place, .channel = ch,
 		.has_depth = ch == REGEX_PROMPT, .depth = ch == REGEX_PROMPT ? told_depth(b, t) : 0, .expand = expand,
 		.expand_escaped = expand_escaped, .arg = b, .budget = &b->regex_budget, .stopped = &b->regex_stopped, .own = own, .memo = b->in->regex_memo };
 
 	if (b->in->scripts == NULL || !regex_set_wants(b->in->scripts, call.place, ch))
 		return text;
 	return scripts_apply(b, text, &call, trace);
+}
+
+struct str
+input_apply(struct build *b, const struct told *t, enum regex_channel ch, struct str text, struct regex_own *own,
+    struct regex_trace *trace)
+{
+	return apply_at(b, t, t->role == PROMPT_USER ? REGEX_PLACE_USER : REGEX_PLACE_AI, ch, text, own, trace);
 }
 
 /* ---- macros of messages (decisions 52) ---- */
@@ -345,11 +376,85 @@ prompt_text(struct build *b, struct told *t)
 {
 	struct str before = t->text;
 
-	t->sent = input_apply(b, t, REGEX_PROMPT, before, t->role == PROMPT_USER ? NULL : &t->own,
+	t->bare = input_apply(b, t, REGEX_PROMPT, before, t->role == PROMPT_USER ? NULL : &t->own,
 	    t == &b->told[b->ntold - 1] ? &b->user_trace : NULL);
+	t->sent = t->bare;
 	t->has_own = t->role != PROMPT_USER && !str_eq(t->sent, before);
 	t->same = t->same && str_eq(t->sent, before);
 	t->expand = t->role != PROMPT_USER;
+}
+
+/* ---- reasoning that goes back in (SillyTavern's PromptReasoning) ---- */
+
+/* Adds a text of the model to what is sent; `own` are its parts that no script put in, NULL = all of it. */
+static void
+add_own(struct build *b, struct sb *out, struct str text, const struct regex_own *own, struct regex_own *all)
+{
+	for (size_t i = 0; own && i < own->part.n; i++)
+		vec_push(b->a, &all->part, ((struct regex_span){ out->n + own->part.v[i].from, out->n + own->part.v[i].to }));
+	if (own == NULL)
+		vec_push(b->a, &all->part, ((struct regex_span){ out->n, out->n + text.n }));
+	sb_add(out, text);
+}
+
+/* The settings' texts, evaluated when the first message needs them. */
+static struct prompt_reasoning *
+reasoning_texts(struct build *b)
+{
+	const struct prompt_reasoning *r = &b->in->reasoning;
+
+	if (b->reasoning == NULL) {
+		b->reasoning = arena_copy(b->a, r, sizeof(*r));
+		b->reasoning->prefix = text_eval_raw(b, r->prefix);
+		b->reasoning->separator = text_eval_raw(b, r->separator);
+		b->reasoning->suffix = text_eval_raw(b, r->suffix);
+	}
+	return b->reasoning;
+}
+
+/* In front of the text; a message without a text that is continued goes on with its reasoning. */
+static void
+reasoning_put(struct build *b, struct told *t, bool continued)
+{
+	struct regex_own own = { 0 }, all = { 0 };
+	struct str text = apply_at(b, t, REGEX_PLACE_REASONING, REGEX_PROMPT, t->m->reasoning, &own, NULL);
+	const struct prompt_reasoning *r = reasoning_texts(b);
+	struct sb out = sb_new(b->a);
+
+	sb_add(&out, r->prefix);
+	add_own(b, &out, text, str_eq(text, t->m->reasoning) ? NULL : &own, &all);
+	if (!continued || t->sent.n > 0) {
+		sb_add(&out, r->suffix);
+		sb_add(&out, r->separator);
+		add_own(b, &out, t->sent, t->has_own ? &t->own : NULL, &all);
+	}
+	t->sent = sb_str(&out);
+	t->own = all;
+	t->has_own = true;
+	t->same = false;
+}
+
+/* Of the newest messages, in a group of the speaker's own; a message that is continued keeps its reasoning in any case. */
+static void
+reasoning_add(struct build *b)
+{
+	const struct prompt_reasoning *r = &b->in->reasoning;
+	struct str name = b->in->speaker < b->in->ncards ? prompt_card_name(b->in->cards[b->in->speaker]) : STR("");
+	int32_t added = 0;
+
+	if (r->prefix.p == NULL && r->suffix.p == NULL && !r->add)
+		return;
+	for (size_t i = b->ntold; i > 0; i--) {
+		struct told *t = &b->told[i - 1];
+		bool continued = b->in->type == PROMPT_CONTINUE && i == b->ntold;
+
+		if (!continued && (!r->add || added >= r->max))
+			return;
+		if (t->m->reasoning.n == 0 || (b->in->group && !str_eq(t->name, name)))
+			continue;
+		reasoning_put(b, t, continued);
+		added++;
+	}
 }
 
 void
@@ -382,6 +487,7 @@ input_history(struct build *b)
 	input_names(b);
 	for (size_t i = 0; i < b->ntold; i++)
 		prompt_text(b, &b->told[i]);
+	reasoning_add(b);
 	if (in->type == PROMPT_CONTINUE && b->ntold > 0)
 		b->continued = &b->told[b->ntold - 1];
 }

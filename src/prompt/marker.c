@@ -52,15 +52,13 @@ frame(struct build *b, size_t member, struct str text, const char *field)
 	    &(struct macro_piece){ .tpl = macro_compile(b->a, sb_str(&out), MACRO_AUTO), .owner = MACRO_FIELD, .member = &b->members[member] }));
 }
 
-/* A field of the cards that take part: the speaker's, or all of them line by line. */
+/* The cards' texts line by line; a card without the field takes no part. */
 static struct str
-field_text(struct build *b, enum macro_field f, const char *name)
+field_join(struct build *b, enum macro_field f, const char *name)
 {
 	struct sb out = sb_new(b->a);
 	bool some = false;
 
-	if (!joined(b))
-		return b->in->ncards ? text_no_cr(b->a, macro_run_field(b->run, NULL, f)) : STR("");
 	for (size_t i = 0; i < b->in->ncards; i++) {
 		struct str prefix, value;
 
@@ -77,17 +75,46 @@ field_text(struct build *b, enum macro_field f, const char *name)
 		sb_add(&out, text_no_cr(b->a, value));
 		sb_add(&out, frame(b, i, b->in->join_suffix, name));
 	}
-	if (some) /* whoever names the field reads what is sent */
-		b->members[b->in->speaker].field[f] = (struct macro_source){ .text = sb_str(&out), .expanded = true };
 	return sb_str(&out);
+}
+
+/* What the prompt and whoever names the field read: made once, when the first of them asks (decisions 34). */
+bool
+marker_joined(void *build, enum macro_field f, struct str *out)
+{
+	static const char *const names[MF_MEMBER__END] = { [MF_DESCRIPTION] = "Description", [MF_PERSONALITY] = "Personality",
+		[MF_SCENARIO] = "Scenario", [MF_EXAMPLES_RAW] = "Example Messages" };
+	struct build *b = build;
+
+	if (!joined(b) || (names[f] == NULL && f != MF_EXAMPLES) || b->joined[f].own)
+		return false;
+	if (f == MF_EXAMPLES) {
+		*out = card_examples(b->a, macro_run_field(b->run, NULL, MF_EXAMPLES_RAW));
+		*out = out->p ? *out : STR("");
+		return true;
+	}
+	if (!b->joined[f].made) {
+		b->joined[f].own = true;
+		b->joined[f].text = field_join(b, f, names[f]);
+		b->joined[f].own = false;
+		b->joined[f].made = true;
+	}
+	*out = b->joined[f].text;
+	return true;
+}
+
+static struct str
+field_text(struct build *b, enum macro_field f)
+{
+	return b->in->ncards ? text_no_cr(b->a, macro_run_field(b->run, NULL, f)) : STR("");
 }
 
 /* The dialogues; {{mesExamples}} prints what is sent. */
 static void
 examples_make(struct build *b)
 {
-	b->examples = field_text(b, MF_EXAMPLES_RAW, "Example Messages");
-	if (b->examples.n > 0)
+	b->examples = field_text(b, MF_EXAMPLES_RAW);
+	if (b->examples.n > 0 && !joined(b))
 		b->members[b->in->speaker].field[MF_EXAMPLES] =
 		    (struct macro_source){ .text = card_examples(b->a, b->examples), .expanded = true };
 }
@@ -168,12 +195,11 @@ marker_fields(struct build *b)
 	if (examples && order_runs(b, examples) && policy_takes(b, "examples"))
 		examples_make(b);
 	if (!order_off(b, "charDescription"))
-		b->description = field_text(b, MF_DESCRIPTION, "Description");
+		b->description = field_text(b, MF_DESCRIPTION);
 	if (!order_off(b, "charPersonality"))
-		b->personality = field_text(b, MF_PERSONALITY, "Personality");
+		b->personality = field_text(b, MF_PERSONALITY);
 	if (!order_off(b, "scenario"))
-		b->scenario = b->in->scenario.n && b->in->ncards ? text_no_cr(b->a, macro_run_field(b->run, NULL, MF_SCENARIO)) :
-								  field_text(b, MF_SCENARIO, "Scenario");
+		b->scenario = field_text(b, MF_SCENARIO);
 	if (overrides(b, "jailbreak", true))
 		b->card_post_history = override_text(b, MF_POST_HISTORY);
 	marker_depth_notes(b);

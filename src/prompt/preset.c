@@ -91,6 +91,17 @@ is_number(const struct json *v)
 	return json_type(v) == JSON_INT || json_type(v) == JSON_DOUBLE;
 }
 
+/* Text that is no number is an order of its own, which no number is compared with: it stands above all. */
+static double
+order_read(const struct json *v)
+{
+	double n = loose_double(v, -INFINITY);
+
+	if (json_type(v) != JSON_STRING)
+		return loose_double(v, 100);
+	return text_blank(json_str(v)) ? 0 : n;
+}
+
 static void
 row_read(struct arena *a, struct preset_row *r, const struct json *def, enum macro_dialect d)
 {
@@ -113,7 +124,7 @@ row_read(struct arena *a, struct preset_row *r, const struct json *def, enum mac
 	r->depth_number = is_number(depth);
 	r->depth = loose_double(depth, 4);
 	r->ordered = json_get(def, "injection_order") != NULL;
-	r->order = loose_double(json_get(def, "injection_order"), 100);
+	r->order = order_read(json_get(def, "injection_order"));
 	r->triggers = triggers_read(a, json_get(def, "injection_trigger"), &r->has_triggers);
 }
 
@@ -313,12 +324,6 @@ const struct regex_set *
 prompt_preset_scripts(const struct prompt_preset *p)
 {
 	return p->scripts;
-}
-
-struct str
-prompt_preset_postfix(const struct prompt_preset *p)
-{
-	return p->continue_postfix;
 }
 
 size_t

@@ -36,7 +36,6 @@ const char *prompt_default_row(size_t i, bool *enabled_out);
 int64_t prompt_preset_context(const struct prompt_preset *p);   /* openai_max_context; 0 = not said */
 int64_t prompt_preset_reply(const struct prompt_preset *p);     /* openai_max_tokens; 0 = not said */
 const struct regex_set *prompt_preset_scripts(const struct prompt_preset *p); /* NULL = none */
-struct str prompt_preset_postfix(const struct prompt_preset *p); /* between a message and what goes on with it; " " if not said */
 size_t prompt_preset_bytes(const struct prompt_preset *p);      /* outside the arena */
 
 /* A character: fields with compiled templates, embedded book and scripts. doc: normalised card (card/card.h) or a session's snapshot. */
@@ -137,6 +136,9 @@ struct prompt_input {
 	enum prompt_join join;
 	struct str join_prefix, join_suffix;  /* <FIELDNAME> stands for the field */
 	const struct prompt_persona *persona; /* NULL = user without a card */
+	/* Nothing was assembled for this chat since it was opened, not even to count it: SillyTavern puts a persona at depth into the
+	 * chat behind the scan, so the first scan does not see it. Its page counts each chat as it opens it, so users see it scanned. */
+	bool persona_unseen;
 	struct str user_name;                 /* without a persona; absent = "User" */
 
 	const struct lore_bound *books;       /* all bound books but the card's own, which is added */
@@ -168,10 +170,10 @@ struct prompt_input {
 	void *answer_arg;
 	const struct macro_env *tools;        /* its tool, capability and tool_alias functions are used; NULL = none */
 	struct str model;
-	struct str session_id, chat_system_prompt; /* session's own system prompt; absent = none */
+	struct str session_id, chat_system_prompt; /* of the chat, instead of the card's; absent = the card's */
 	const struct json *metadata;          /* of the session, for macros; NULL = none */
 	struct prompt_note note;
-	struct str scenario;                  /* of the chat, instead of the cards'; absent = the cards' */
+	struct str scenario, examples;        /* of the chat, instead of the cards'; absent = the cards' */
 	struct str quiet_prompt;              /* type quiet */
 	struct str summary;                   /* of the story so far: {{summary}}; compat_plus, native and rearrange send it */
 	struct str input;                     /* {{input}} of a preview */
@@ -285,6 +287,16 @@ struct str prompt_greeting(struct arena *a, const struct prompt_input *in, size_
 
 /* An author's text outside of a prompt, such as the greeting of an imported chat: macros expanded, writes in *macros_out. */
 struct str prompt_expand(struct arena *a, const struct prompt_input *in, size_t member, struct str text, const struct macro_result **macros_out);
+
+/*
+ * What a turn does to a chat (step.c). Is what was typed said? In a turn of one's own and in a continue; in the others it stays
+ * where it was typed. Typing nothing (absent = no turn of the user at all) says something if the preset has a text for that.
+ */
+bool prompt_says(enum prompt_type type, const struct prompt_preset *p, struct str typed);
+/* Does this turn show the card's next greeting, instead of asking a model? A swipe does while the greeting is all that was said; *choice moves on, from the last to the first. */
+bool prompt_greeting_swipes(enum prompt_type type, const struct prompt_card *c, size_t nmessages, bool greeted, int64_t *choice);
+/* Type continue: prompt.continued and what the model went on to say as one message, the preset's postfix between (NULL = a blank). */
+struct str prompt_go_on(struct arena *a, const struct prompt_preset *p, struct str before, struct str said);
 
 /* A model's reply as later prompts have it: through the persist rules and, in the compat modes, cleaned as SillyTavern does (15). */
 struct str prompt_reply(struct arena *a, const struct prompt_input *in, struct str reply, struct regex_trace *trace);

@@ -128,7 +128,8 @@ struct told {
 	enum prompt_role role;
 	struct str name;            /* speaker */
 	struct str text;            /* what the scan and the macros see */
-	struct str sent;            /* after the prompt rules */
+	struct str bare;            /* after the prompt rules */
+	struct str sent;            /* … with its reasoning, if that goes back in */
 	struct regex_own own;       /* parts of `sent` that come from the message, if has_own */
 	bool has_own;
 	bool expand;                /* a model's message: macros run when it is taken (decisions 52) */
@@ -204,12 +205,16 @@ struct build {
 	struct told *told;          /* what the chat says, oldest first */
 	size_t ntold;
 	const struct told *continued; /* the message that is continued */
+	struct prompt_reasoning *reasoning; /* its texts evaluated; NULL = not needed yet */
 	struct regex_trace user_trace; /* of the new message: persist rules, then prompt rules */
 	size_t persist_items;          /* of them, of the persist rules */
 	struct str typed, stored_user; /* the new message before and after the persist rules; absent = none */
 	struct lore_set *own_set;
 	struct lore_result *lore;
 	struct lore_text *scan_texts;
+
+	/* fields that the members' cards make together, made when they are read; `own`: each member's text stands for itself */
+	struct { struct str text; bool made, own; } joined[MF_MEMBER__END];
 
 	/* texts, in the order of evaluation */
 	struct str original;        /* mark that stands for it in an override */
@@ -300,6 +305,7 @@ void world_scan(struct build *b);
 struct str marker_role(struct str written); /* a role's name, also by number; others as they are */
 
 /* marker.c: what the engine fills into the list's markers */
+bool marker_joined(void *build, enum macro_field f, struct str *out);  /* macro_env.joined */
 void marker_fields(struct build *b);                    /* decisions 35 (2) */
 void marker_formats(struct build *b);                   /* (4) */
 void marker_late(struct build *b);                      /* (6) to (8) */

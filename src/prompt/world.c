@@ -132,7 +132,7 @@ injected_fill(struct build *b, struct lore_scan *scan)
 		v[scan->ninjected++] = b->depth_notes.v[i].text;
 	if (b->note_set.scan && b->note_due && b->note_set.text.n > 0)
 		v[scan->ninjected++] = macro_run_field(b->run, NULL, MF_AUTHORS_NOTE);
-	if (p && p->place == PERSONA_AT_DEPTH && p->field[MF_PERSONA].text.n > 0)
+	if (p && p->place == PERSONA_AT_DEPTH && p->field[MF_PERSONA].text.n > 0 && !b->in->persona_unseen)
 		v[scan->ninjected++] = macro_run_field(b->run, NULL, MF_PERSONA);
 	if (marker_quiet(b).n > 0)
 		v[scan->ninjected++] = b->quiet;

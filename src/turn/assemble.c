@@ -199,6 +199,8 @@ turn_input_settle(struct turn *t)
 	in->note = turn_note(t);
 	in->summary = summary_of(t);
 	in->metadata = t->s.metadata;
+	in->scenario = json_get_str(t->s.metadata, "scenario"); /* a chat's own, as SillyTavern keeps them with it */
+	in->examples = json_get_str(t->s.metadata, "mes_example");
 	in->value_warnings = true;
 	in->preset_choices = t->s.preset_choices;
 	in->message_macros = message_macros_setting(t);

@@ -53,6 +53,7 @@ read_group(struct fixture *f, const struct json *input)
 	size_t n = json_len(members);
 	const struct prompt_card **cards = arena_array(f->a, const struct prompt_card *, n + 1);
 	bool *muted = arena_array(f->a, bool, n + 1);
+	const struct json *main_card = json_get(input, "character");
 	struct str mode = json_get_str(g, "mode"), respond = json_get_str(g, "respond");
 
 	for (size_t i = 0; i < n; i++) {
@@ -68,6 +69,7 @@ read_group(struct fixture *f, const struct json *input)
 	f->in.ncards = n;
 	f->in.muted = muted;
 	f->in.group = true;
+	f->main_name = json_get_str(json_get(main_card, "data") ? json_get(main_card, "data") : main_card, "name");
 	f->in.join = str_is(mode, "append") ? PROMPT_APPEND : str_is(mode, "append_disabled") ? PROMPT_APPEND_MUTED : PROMPT_SWAP;
 	f->in.join_prefix = json_get_str(g, "join_prefix");
 	f->in.join_suffix = json_get_str(g, "join_suffix");
@@ -176,6 +178,8 @@ fixture_read(struct fixture *f, struct arena *a, const struct json *input)
 	f->in.summary = json_get_str(input, "memory_summary");
 	f->in.post_processing = json_get_str(input, "post_processing");
 	f->in.scenario = json_get_str(json_get(input, "metadata"), "scenario");
+	f->in.examples = json_get_str(json_get(input, "metadata"), "mes_example");
+	f->in.chat_system_prompt = json_get_str(json_get(input, "metadata"), "system_prompt");
 	f->layers.branch = json_get(vars, "local");
 	f->layers.global = json_get(vars, "global");
 	f->in.vars = macro_vars_layers(&f->layers);
@@ -204,6 +208,8 @@ fixture_history(struct fixture *f, const struct json *list, bool greet)
 		*to = (struct prompt_message){ .no = (int64_t)f->history.n, .text = json_get_str(m, "content"), .name = json_get_str(m, "name"),
 			.tokens = -1, .named = json_get_bool(m, "forced_avatar", false), .greeting = greet && str_is(role, "assistant"),
 			.reasoning = json_get_str(json_get(m, "extra"), "reasoning") };
+		if (f->in.group && to->name.n == 0 && str_is(role, "assistant"))
+			to->name = f->main_name;
 		to->role = str_is(role, "user") ? PROMPT_USER : str_is(role, "assistant") ? PROMPT_ASSISTANT : PROMPT_NARRATOR;
 	}
 	f->in.history = f->history.v;

@@ -13,6 +13,7 @@ struct fixture {
 	struct prompt_input in;
 	VEC(struct prompt_message) history;
 	struct macro_layers layers;
+	struct str main_name;     /* of the character; in a group, who says what names nobody */
 };
 
 /* Fills everything but the history. The result lives in `a`. */

@@ -21,7 +21,7 @@ struct story {
 	struct json *before;      /* the last request without the provider's post-processing */
 	struct json *turns;       /* [{requests: [messages…]}] */
 	int64_t greeting;         /* which one the chat began with */
-	bool pristine;            /* nothing was said but a greeting of the card */
+	bool pristine;            /* the chat began with a greeting of its one card */
 };
 
 static struct str
@@ -63,19 +63,7 @@ greet(struct story *s)
 		if (text.n > 0)
 			say(s, PROMPT_ASSISTANT, prompt_card_name(s->f.in.cards[i]), text);
 	}
-	s->pristine = s->chat.n == 1 && s->f.in.ncards == 1;
-}
-
-/* A swipe of the greeting alone: the card's next one stands there, and no model is asked. */
-static void
-greet_again(struct story *s)
-{
-	const struct json *card = json_get(s->input, "character");
-	int64_t n = (int64_t)json_len(json_get(json_get(card, "data") ? json_get(card, "data") : card, "alternate_greetings")) + 1;
-
-	s->greeting = (s->greeting + 1) % n;
-	s->chat.n = 0;
-	greet(s);
+	s->pristine = s->f.in.ncards == 1;
 }
 
 /* The chat as it was: greetings in it are authors' texts that are expanded when it begins. */
@@ -121,6 +109,8 @@ assemble(struct story *s, struct json *requests)
 	s->f.in.history = s->chat.v;
 	s->f.in.nhistory = s->chat.n;
 	s->f.in.chat_length = (int64_t)s->chat.n;
+	/* recorded without the assemblies that the page makes by itself, unless the case asks for them */
+	s->f.in.persona_unseen = s->last == NULL && !json_get_bool(s->input, "dry_runs", false);
 	timers_set(s);
 	if (json_get_str(s->input, "post_processing").n > 0) {
 		struct prompt_input in = s->f.in;
@@ -157,12 +147,7 @@ answer(struct story *s, struct str reply)
 		return;
 	vec_push(s->f.a, &s->past, s->last->lore_past);
 	if (type == PROMPT_CONTINUE && last) {
-		struct str postfix = prompt_preset_postfix(s->f.in.preset);
-
-		text = s->last->continued;
-		text = str_c(arena_printf(
-		    s->f.a, "%.*s%.*s%.*s", STR_ARG(text), STR_ARG(str_ends(text, STR(" ")) ? STR("") : postfix), STR_ARG(reply)));
-		last->text = prompt_reply(s->f.a, &s->f.in, text, NULL);
+		last->text = prompt_reply(s->f.a, &s->f.in, prompt_go_on(s->f.a, s->f.in.preset, s->last->continued, reply), NULL);
 		return;
 	}
 	text = prompt_reply(s->f.a, &s->f.in, reply, NULL);
@@ -215,13 +200,6 @@ speak(struct story *s, const struct json *step, struct json *requests)
 	}
 }
 
-/* What is typed is said in a turn of one's own and in a continue; else it stays in the box. */
-static bool
-says_typed(const struct story *s)
-{
-	return s->f.in.type == PROMPT_NORMAL || s->f.in.type == PROMPT_CONTINUE;
-}
-
 static void
 step_run(struct story *s, const struct json *step)
 {
@@ -232,11 +210,12 @@ step_run(struct story *s, const struct json *step)
 	prompt_type_parse(json_get_str(step, "type"), &s->f.in.type);
 	s->f.in.quiet_prompt = or_else(json_get_str(step, "quiet_prompt"), json_get_str(s->input, "quiet_prompt"));
 	edits(s, step);
-	if (s->f.in.type == PROMPT_SWIPE && s->pristine && s->chat.n == 1) {
-		greet_again(s);
+	if (prompt_greeting_swipes(s->f.in.type, s->f.in.ncards ? s->f.in.cards[0] : NULL, s->chat.n, s->pristine, &s->greeting)) {
+		s->chat.n = 0;
+		greet(s);
 		return;
 	}
-	if (says_typed(s) && (typed.n > 0 || (s->f.in.type == PROMPT_NORMAL && typed.p && json_get_str(json_get(s->input, "preset"), "send_if_empty").n > 0)))
+	if (prompt_says(s->f.in.type, s->f.in.preset, typed))
 		say(s, PROMPT_USER, s->f.in.user_name, typed);
 	if (s->f.in.type == PROMPT_REGENERATE && s->chat.n > 0 && vec_last(&s->chat)->role != PROMPT_USER)
 		s->chat.n--;
