@@ -11,6 +11,7 @@
 #include "job/kinds.h"
 #include "job/runner.h"
 #include "job/sweep.h"
+#include "job/words.h"
 #include "listen.h"
 #include "settings.h"
 #include "token/token.h"
@@ -29,6 +30,8 @@
 #define TICK_MS 1000
 #define POLL_MS 1000
 #define SWEEP_MS 60000
+#define WORDS_MS 10000     /* what was said since waits so long for its words */
+#define WORDS_SOON_MS 1000 /* if some are left */
 #define GRACE_MS 5000 /* after SIGTERM, before long jobs give themselves back */
 #define END_MS 20000  /* after which the process ends whatever runs */
 
@@ -49,7 +52,7 @@ struct jobd {
 static struct db *
 pool(const struct jobd *d, enum db_role role)
 {
-	struct db_conf conf = settings_db(&d->set, role, (int)d->set.job_workers + (role == DB_SYS ? 2 : 0));
+	struct db_conf conf = settings_db(&d->set, role, (int)d->set.job_workers + (role == DB_SYS ? 2 : 1));
 
 	return db_create(&conf, role);
 }
@@ -70,27 +73,56 @@ startup_check(struct jobd *d, struct db *db)
 	return -1;
 }
 
+static bool
+stopping(void *arg)
+{
+	struct jobd *d = arg;
+	bool stop;
+
+	pthread_mutex_lock(&d->lock);
+	stop = d->stop;
+	pthread_mutex_unlock(&d->lock);
+	return stop;
+}
+
+/* Rows of a round, or what went wrong. */
+static void
+report(struct ctx *c, const char *what, int64_t n)
+{
+	if (n < 0)
+		log_warn("sweep.failed", "what=%s code=%s reason=\"%s\"", what, c->err.code ? c->err.code : "",
+		    c->err.log ? c->err.log : "");
+	else if (n > 0)
+		log_info("sweep", "what=%s rows=%lld", what, (long long)n);
+	err_clear(c);
+	arena_reset(c->a);
+}
+
+/* What nobody waits for: the removal of what is old, and the words of what was said. */
 static void *
 sweeper(void *arg)
 {
 	struct jobd *d = arg;
 	struct ctx c = { .a = arena_create("sweeper", 0), .db = d->db_sys };
 	const struct sweep_keep keep = { d->set.event_keep_hours * 3600000, d->set.job_keep_hours * 3600000 };
+	const struct words_conf words = { d->db, stopping, d };
+	int64_t swept = 0;
 
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop) {
-		int64_t at = tm_now() + SWEEP_MS, n;
-		struct timespec until = { .tv_sec = at / 1000, .tv_nsec = at % 1000 * 1000000 };
+		struct timespec until;
+		int64_t at;
+		int left;
 
 		pthread_mutex_unlock(&d->lock);
-		n = sweep_round(&c, &keep);
-		if (n < 0)
-			log_warn("sweep.failed", "code=%s reason=\"%s\"", c.err.code ? c.err.code : "",
-			    c.err.log ? c.err.log : "");
-		else if (n > 0)
-			log_info("sweep", "rows=%lld", (long long)n);
-		err_clear(&c);
-		arena_reset(c.a);
+		left = words_round(&c, &words);
+		report(&c, "words", left < 0 ? -1 : 0);
+		if (swept == 0 || tm_mono() - swept >= SWEEP_MS) {
+			swept = tm_mono();
+			report(&c, "old", sweep_round(&c, &keep));
+		}
+		at = tm_now() + (left > 0 ? WORDS_SOON_MS : WORDS_MS);
+		until = (struct timespec){ .tv_sec = at / 1000, .tv_nsec = at % 1000 * 1000000 };
 		pthread_mutex_lock(&d->lock);
 		while (!d->stop && pthread_cond_timedwait(&d->bell, &d->lock, &until) != ETIMEDOUT)
 			continue;

@@ -161,76 +161,116 @@ CREATE TABLE tavern.event (
 );
 CREATE INDEX event_order ON tavern.event (xid, no);                            -- the system's: outbox reader
 
--- Work for later. running: a worker holds the lease; whoever finds it expired queues the job again. dead: no try left, or none would help.
--- What search reads: the words of messages, filled in when somebody searches and never by a turn (a GIN index on message would cost every
+-- What search reads: the words of messages, filled in by tavern-jobd and never by a turn (a GIN index on message would cost every
 -- reply more than all its other indexes). Messages above search_mark.upto are not in it yet; search looks at them one by one.
 CREATE SCHEMA tavern_ext;                           -- apart: its functions are not ours to grant
 CREATE EXTENSION IF NOT EXISTS btree_gin SCHEMA tavern_ext;
 CREATE TABLE tavern.message_words (
 	account_no int NOT NULL DEFAULT tavern.acct(),
 	message_no bigint NOT NULL,
-	words tsvector NOT NULL,
+	words tsvector COMPRESSION lz4 NOT NULL,
 	PRIMARY KEY (account_no, message_no),
 	FOREIGN KEY (account_no, message_no) REFERENCES tavern.message (account_no, no) ON DELETE CASCADE
 );
 CREATE INDEX message_words_words ON tavern.message_words USING gin (account_no, words);
+-- A number is given before its row can be seen: a message is only taken when every transaction that ran as a later one was seen is over.
 CREATE TABLE tavern.search_mark (
 	account_no int PRIMARY KEY DEFAULT tavern.acct() REFERENCES tavern.account (no) ON DELETE CASCADE,
-	upto bigint NOT NULL                    -- message number
+	upto bigint NOT NULL,                   -- message number: up to here all words are there
+	seen bigint NOT NULL,                   -- up to here nothing more can come
+	seen_xid xid8 NOT NULL                  -- once transactions before this one are over
 );
 
 -- Characters of scripts that put no spaces between words.
 CREATE FUNCTION tavern.search_dense() RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	AS $$ SELECT '[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u2E80-\u2FDF\u3005-\u3007\u3021-\u302F\u3031-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF66-\uFF9F\U00020000-\U0003FFFF]' $$;
+	AS $$ SELECT '\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u2E80-\u2FDF\u3005-\u3007\u3021-\u302F\u3031-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF66-\uFF9F\U00020000-\U0003FFFF' $$;
+-- Runs of them, a blank between, and what stands around them. No expression is looked at for a text that is ASCII.
+CREATE FUNCTION tavern.search_runs(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+	RETURN CASE WHEN octet_length(t) = length(t) THEN '' ELSE btrim(regexp_replace(t, '[^' || tavern.search_dense() || ']+', ' ', 'g')) END;
+END $$;
+CREATE FUNCTION tavern.search_plain(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+	RETURN CASE WHEN octet_length(t) = length(t) THEN t ELSE regexp_replace(t, '[' || tavern.search_dense() || ']+', ' ', 'g') END;
+END $$;
 -- Words in lower case; of dense scripts every pair of neighbours, and the last of a run alone: pg_trgm has nothing for a word of two
 -- characters, and most of theirs are such. Of a very long text the beginning: a tsvector holds a megabyte.
-CREATE FUNCTION tavern.search_words(t text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = tavern, pg_catalog AS $$
-	SELECT to_tsvector('simple', regexp_replace(left(t, 64000), search_dense() || '+', ' ', 'g')) || coalesce((
-		SELECT array_to_tsvector(array_agg(DISTINCT g.pair))
-		  FROM (SELECT u.c || CASE WHEN lead(u.c) OVER w ~ search_dense() THEN lead(u.c) OVER w ELSE '' END AS pair, u.c
-		          FROM unnest(string_to_array(left(t, 64000), NULL)) WITH ORDINALITY u (c, i) WINDOW w AS (ORDER BY u.i)) g
-		 WHERE t ~ search_dense() AND g.c ~ search_dense()), '')
-$$;
+CREATE FUNCTION tavern.search_words(t text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+	runs text;
+BEGIN
+	t := left(t, 64000);
+	runs := tavern.search_runs(t);
+	IF runs = '' THEN
+		RETURN to_tsvector('simple', t);
+	END IF;
+	RETURN to_tsvector('simple', tavern.search_plain(t)) || array_to_tsvector(ARRAY(
+		SELECT CASE WHEN u.b <> ' ' THEN u.a || u.b ELSE u.a END
+		  FROM unnest(string_to_array(runs, NULL), string_to_array(substr(runs, 2), NULL)) u (a, b) WHERE u.a <> ' '));
+END $$;
 -- What a person typed: every word must be there, or begin one; of a dense run every pair.
-CREATE FUNCTION tavern.search_query(q text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = tavern, pg_catalog AS $$
-	SELECT coalesce(string_agg('''' || replace(replace(x.term, '\', '\\'), '''', '''''') || x.prefix, ' & '), '')::tsquery
-	  FROM (
-		SELECT w.lexeme AS term, ''':*' AS prefix FROM unnest(to_tsvector('simple', regexp_replace(q, search_dense() || '+', ' ', 'g'))) w
-		UNION
-		SELECT substr(r.run[1], p.i, 2), CASE WHEN length(r.run[1]) = 1 THEN ''':*' ELSE '''' END
-		  FROM regexp_matches(q, search_dense() || '+', 'g') r (run), generate_series(1, greatest(length(r.run[1]) - 1, 1)) p (i)) x
-$$;
+CREATE FUNCTION tavern.search_query(q text) RETURNS tsquery LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+	RETURN coalesce((
+		SELECT string_agg('''' || replace(replace(x.term, '\', '\\'), '''', '''''') || x.prefix, ' & ')
+		  FROM (
+			SELECT w.lexeme AS term, ''':*' AS prefix FROM unnest(to_tsvector('simple', tavern.search_plain(q))) w
+			UNION
+			SELECT substr(r.run, p.i, 2), CASE WHEN length(r.run) = 1 THEN ''':*' ELSE '''' END
+			  FROM unnest(string_to_array(tavern.search_runs(q), ' ')) r (run), generate_series(1, greatest(length(r.run) - 1, 1)) p (i)) x), '')::tsquery;
+END $$;
 -- Messages of the entered account that hold every word, with their rank: as the owner, for under row-level security `@@` cannot use an index.
+-- What is found is looked up row by row, whatever a planner believes about how much that is.
 CREATE FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean)
 	RETURNS TABLE (no bigint, rank real) LANGUAGE plpgsql STABLE SECURITY DEFINER
 	SET search_path = tavern, pg_catalog SET enable_bitmapscan = on SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
+	me int := acct();
 	wanted tsquery := search_query(q);
-	runs text[] := ARRAY(SELECT lower(r.run[1]) FROM regexp_matches(q, search_dense() || '{3,}', 'g') r (run));
+	runs text[] := ARRAY(SELECT lower(r.run) FROM unnest(string_to_array(search_runs(q), ' ')) r (run) WHERE length(r.run) > 2);
 	needles text[] := tsvector_to_array(search_words(q)); -- what must stand in a text for its words to be worth looking at
-	mark bigint := coalesce((SELECT s.upto FROM search_mark s WHERE s.account_no = acct()), 0);
+	mark bigint := coalesce((SELECT s.upto FROM search_mark s WHERE s.account_no = me), 0);
 BEGIN
 	RETURN QUERY
 	WITH hit AS MATERIALIZED (
-		SELECT w.message_no AS m_no, ts_rank(w.words, wanted, 1) AS r FROM message_words w WHERE w.account_no = acct() AND w.words @@ wanted
+		SELECT w.message_no AS m_no, ts_rank(w.words, wanted, 1) AS r FROM message_words w WHERE w.account_no = me AND w.words @@ wanted
 		UNION ALL
 		SELECT m.no, ts_rank(search_words(m.content), wanted, 1)
 		  FROM message m
-		 WHERE m.account_no = acct() AND m.no > mark
+		 WHERE m.account_no = me AND m.no > mark
 		   AND CASE WHEN EXISTS (SELECT FROM unnest(needles) n (needle) WHERE strpos(lower(m.content), n.needle) = 0) THEN false ELSE search_words(m.content) @@ wanted END
 	)
-	SELECT m.no, hit.r
+	SELECT hit.m_no, hit.r
 	  FROM hit
-	  JOIN message m ON m.account_no = acct() AND m.no = hit.m_no
-	  JOIN segment g ON g.account_no = acct() AND g.no = m.segment_no
-	  JOIN session s ON s.account_no = acct() AND s.no = g.session_no AND s.deleted_at IS NULL
-	 WHERE (m.active OR inactive) AND (NOT m.is_hidden OR hidden)
-	   AND (of_role IS NULL OR m.role = of_role) AND (of_session IS NULL OR s.id = of_session) AND (of_character IS NULL OR s.character_id = of_character)
-	   AND (of_branch IS NULL OR EXISTS (SELECT FROM branch b CROSS JOIN unnest(b.segs, b.his) r (seg, hi)
-	         WHERE b.account_no = acct() AND b.session_no = s.no AND b.id = of_branch AND r.seg = m.segment_no AND r.hi >= m.floor_seq))
-	   AND NOT EXISTS (SELECT FROM unnest(runs) u (run) WHERE strpos(lower(m.content), u.run) = 0);
+	 CROSS JOIN LATERAL (
+		SELECT m.segment_no, m.floor_seq FROM message m
+		 WHERE m.account_no = me AND m.no = hit.m_no AND (m.active OR inactive) AND (NOT m.is_hidden OR hidden) AND (of_role IS NULL OR m.role = of_role)
+		   AND (runs = '{}' OR NOT EXISTS (SELECT FROM unnest(runs) u (run) WHERE strpos(lower(m.content), u.run) = 0))
+		OFFSET 0) m
+	 CROSS JOIN LATERAL (
+		SELECT s.no FROM segment g JOIN session s ON s.account_no = me AND s.no = g.session_no AND s.deleted_at IS NULL
+		 WHERE g.account_no = me AND g.no = m.segment_no AND (of_session IS NULL OR s.id = of_session) AND (of_character IS NULL OR s.character_id = of_character)
+		OFFSET 0) s
+	 WHERE of_branch IS NULL OR EXISTS (SELECT FROM branch b CROSS JOIN unnest(b.segs, b.his) r (seg, hi)
+	         WHERE b.account_no = me AND b.session_no = s.no AND b.id = of_branch AND r.seg = m.segment_no AND r.hi >= m.floor_seq);
+END $$;
+-- What was filled in waits in a list that every search reads; this sorts it into the index.
+CREATE FUNCTION tavern.search_settle() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = tavern, pg_catalog
+	AS $$ SELECT gin_clean_pending_list('tavern.message_words_words') $$;
+
+-- For who is about to write much. A connection keeps its plans; those made while a table was empty believe that an account has no more than a few rows, and
+-- a foreign key's check would walk all of them for each row, until the server itself has looked at the table, a minute later.
+CREATE FUNCTION tavern.story_analyze() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = tavern, pg_catalog AS $$
+DECLARE
+	t regclass;
+BEGIN
+	FOR t IN SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'tavern'::regnamespace AND c.relname IN ('session', 'segment', 'floor', 'page', 'message', 'message_words')
+	          AND c.reltuples < 100 ORDER BY c.oid LOOP
+		EXECUTE 'ANALYZE ' || t;
+	END LOOP;
 END $$;
 
+-- Work for later. running: a worker holds the lease; whoever finds it expired queues the job again. dead: no try left, or none would help.
 CREATE TABLE tavern.job (
 	account_no int NOT NULL DEFAULT tavern.acct() REFERENCES tavern.account (no) ON DELETE CASCADE,
 	no bigint GENERATED ALWAYS AS IDENTITY,

@@ -11,7 +11,7 @@ BEGIN
 		EXECUTE format('CREATE POLICY own ON tavern.%I TO tavern_app USING (account_no = tavern.acct())', t);
 		EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON tavern.%I TO tavern_app', t);
 	END LOOP;
-	FOREACH t IN ARRAY ARRAY['run', 'run_text', 'idempotency', 'floor', 'page', 'message', 'session', 'segment', 'branch', 'event', 'job', 'job_file', 'document', 'variable', 'var_change'] LOOP
+	FOREACH t IN ARRAY ARRAY['run', 'run_text', 'idempotency', 'floor', 'page', 'message', 'session', 'segment', 'branch', 'event', 'job', 'job_file', 'document', 'variable', 'var_change', 'search_mark'] LOOP
 		EXECUTE format('CREATE POLICY sys ON tavern.%I TO tavern_sys USING (true)', t);
 		EXECUTE format('GRANT SELECT ON tavern.%I TO tavern_sys', t);
 	END LOOP;

@@ -1,22 +1,44 @@
--- Search in messages. The words are filled in by those who search, a few hundred messages at a time.
+-- Search in messages. The words are filled in by tavern-jobd, some hundreds of messages at a time.
 
 -- name: search_fill
--- Words of messages above the account's mark, in order. A younger one may have a smaller number and not be committed yet, so nothing is taken that is
--- younger than a minute, nor what comes after it. $1 not younger than (ms), $2 at most so many. One row: how many were taken.
+-- Words of messages above the account's mark, in order; then how far the next one may go. A younger message may have a smaller number and not be committed
+-- yet: it is taken once all transactions are over that ran when it was looked how far messages go. Who finds the mark held by somebody else does nothing.
+-- $1 at most so many, $2 nothing if fewer wait. One row: how many were taken, and whether such a transaction still runs.
 WITH mark AS (
-	SELECT coalesce((SELECT s.upto FROM search_mark s WHERE s.account_no = acct()), 0) AS upto
+	SELECT s.upto, s.seen, s.seen_xid <= pg_snapshot_xmin(pg_current_snapshot()) AS over FROM search_mark s WHERE s.account_no = acct() FOR UPDATE SKIP LOCKED
 ), next AS MATERIALIZED (
-	SELECT m.no, m.content, m.created_at FROM mark CROSS JOIN LATERAL (
-		SELECT m.no, m.content, m.created_at FROM message m WHERE m.account_no = acct() AND m.no > mark.upto ORDER BY m.no LIMIT $2) m
-), ripe AS (
-	SELECT next.no, next.content FROM next WHERE next.no < coalesce((SELECT min(y.no) FROM next y WHERE y.created_at > $1), 9223372036854775807)
+	SELECT m.no, m.content FROM mark CROSS JOIN LATERAL (
+		SELECT m.no, m.content FROM message m WHERE m.account_no = acct() AND m.no > mark.upto AND m.no <= mark.seen ORDER BY m.no LIMIT $1) m
+	 WHERE mark.over
+), ripe AS MATERIALIZED (
+	SELECT n.no, n.content FROM next n WHERE (SELECT count(*) FROM next) >= $2
 ), w AS (
 	INSERT INTO message_words (message_no, words) SELECT ripe.no, search_words(ripe.content) FROM ripe ON CONFLICT DO NOTHING
-), m AS (
-	INSERT INTO search_mark AS k (upto) SELECT max(ripe.no) FROM ripe HAVING max(ripe.no) IS NOT NULL
-	    ON CONFLICT (account_no) DO UPDATE SET upto = greatest(k.upto, EXCLUDED.upto)
+), top AS (
+	SELECT coalesce((SELECT m.no FROM message m WHERE m.account_no = acct() ORDER BY m.no DESC LIMIT 1), 0) AS no
+), first AS (
+	INSERT INTO search_mark (upto, seen, seen_xid) SELECT 0, top.no, pg_snapshot_xmax(pg_current_snapshot()) FROM top
+	 WHERE NOT EXISTS (SELECT FROM search_mark s WHERE s.account_no = acct()) ON CONFLICT DO NOTHING
+), further AS (
+	UPDATE search_mark s SET upto = greatest(mark.upto, (SELECT max(ripe.no) FROM ripe)), seen = CASE WHEN x.all_taken THEN top.no ELSE mark.seen END,
+	       seen_xid = CASE WHEN x.all_taken THEN pg_snapshot_xmax(pg_current_snapshot()) ELSE s.seen_xid END
+	  FROM mark, top, (SELECT count(*) > 0 AS any_taken, count(*) < $1 AS all_taken FROM ripe) x
+	 WHERE s.account_no = acct() AND mark.over AND (x.any_taken OR top.no >= mark.seen + $2)
 )
-SELECT count(*) FROM ripe;
+SELECT count(*), EXISTS (SELECT FROM mark WHERE NOT mark.over) FROM ripe;
+
+-- name: search_settle
+-- scope: system
+-- Reads no table of an account. Sorts what was filled in into the index.
+SELECT search_settle();
+
+-- name: search_waiting
+-- scope: system
+-- Accounts with messages above their mark, which can be entered. $1 behind this account's number, $2 at most
+SELECT a.no, a.id FROM account a
+ WHERE a.no > $1 AND a.status = 'active'
+   AND (SELECT m.no FROM message m WHERE m.account_no = a.no ORDER BY m.no DESC LIMIT 1) > coalesce((SELECT s.upto FROM search_mark s WHERE s.account_no = a.no), 0)
+ ORDER BY a.no LIMIT $2;
 
 -- name: search_change
 -- Behind a change of a message's text. $1 message no
@@ -27,23 +49,27 @@ UPDATE message_words w SET words = search_words(m.content) FROM message m
 -- scope: system
 -- Reads no table. What is marked in excerpts: words and runs of the query. $1 query
 SELECT x.term FROM (
-	SELECT w.lexeme AS term FROM unnest(to_tsvector('simple', regexp_replace($1, search_dense() || '+', ' ', 'g'))) w
-	UNION SELECT lower(r.run[1]) FROM regexp_matches($1, search_dense() || '+', 'g') r (run)) x;
-
--- name: search_total
--- scope: system
--- The function itself keeps to the account that was entered.
--- $1 query, $2 session id, $3 character id, $4 branch id, $5 role, $6 also pages that do not count, $7 also hidden ones
-SELECT count(*) FROM search_messages($1, $2, $3, $4, $5, $6, $7);
+	SELECT w.lexeme AS term FROM unnest(to_tsvector('simple', search_plain($1))) w
+	UNION SELECT lower(r.run) FROM unnest(string_to_array(search_runs($1), ' ')) r (run)) x;
 
 -- name: search_page
--- The parameters of search_total, $8 by rank, $9 oldest first, $10 limit, $11 offset
-SELECT m.id, p.id, m.seq, m.role, m.content, m.content_format, m.token_count, m.is_hidden, m.source, m.created_at,
-       s.id, f.id, f.floor_seq, f.branch_id, h.rank
-  FROM (SELECT h.no, h.rank FROM search_messages($1, $2, $3, $4, $5, $6, $7) h
-         ORDER BY CASE WHEN $8 THEN h.rank END DESC, CASE WHEN $9 THEN h.no END, h.no DESC LIMIT $10 OFFSET $11) h
-  JOIN message m ON m.account_no = acct() AND m.no = h.no
-  JOIN page p ON p.account_no = acct() AND p.no = m.page_no
-  JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
-  JOIN session s ON s.account_no = acct() AND s.no = f.session_no
- ORDER BY CASE WHEN $8 THEN h.rank END DESC, CASE WHEN $9 THEN h.no END, h.no DESC;
+-- How many there are, and a page of them; the first column stands in a row of its own where the page has none. The function keeps to the account that was
+-- entered. $1 query, $2 session id, $3 character id, $4 branch id, $5 role, $6 also pages that do not count, $7 also hidden ones, $8 by rank, $9 oldest first,
+-- $10 limit, $11 offset
+WITH h AS MATERIALIZED (
+	SELECT h.no, h.rank FROM search_messages($1, $2, $3, $4, $5, $6, $7) h
+)
+SELECT n.total, x.message_id, x.page_id, x.seq, x.role, x.content, x.content_format, x.token_count, x.is_hidden, x.source, x.created_at, x.session_id, x.floor_id,
+       x.floor_seq, x.branch_id, p.rank
+  FROM (SELECT count(*) AS total FROM h) n
+  LEFT JOIN (SELECT h.no, h.rank FROM h ORDER BY CASE WHEN $8 THEN h.rank END DESC, CASE WHEN $9 THEN h.no END, h.no DESC LIMIT $10 OFFSET $11) p ON true
+  LEFT JOIN LATERAL (
+	SELECT m.id AS message_id, pg.id AS page_id, m.seq, m.role, m.content, m.content_format, m.token_count, m.is_hidden, m.source, m.created_at, s.id AS session_id,
+	       f.id AS floor_id, f.floor_seq, f.branch_id
+	  FROM message m
+	  JOIN page pg ON pg.account_no = acct() AND pg.no = m.page_no
+	  JOIN floor f ON f.account_no = acct() AND f.no = pg.floor_no
+	  JOIN session s ON s.account_no = acct() AND s.no = f.session_no
+	 WHERE m.account_no = acct() AND m.no = p.no
+	OFFSET 0) x ON true
+ ORDER BY CASE WHEN $8 THEN p.rank END DESC, CASE WHEN $9 THEN p.no END, p.no DESC;

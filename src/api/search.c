@@ -1,48 +1,24 @@
 /*
- * search: GET /messages?q=. The words of messages are filled in here, in small steps of their own,
- * before they are asked; what is still missing the database looks at one by one.
+ * search: GET /messages?q=. The words of messages are filled in by tavern-jobd; what is still missing the database looks at one by
+ * one, and where much is missing the search fills in some of it first.
  */
 #include "api/excerpt.h"
 #include "api/rest.h"
 #include "api/search.h"
 #include "base/limits.h"
 #include "base/tm.h"
+#include "store/words.h"
 
-#define FILL_ROWS 500
-#define FILL_MS 400      /* of one search; the rest is looked at without words */
-#define RIPE_MS 60000    /* older messages are committed, or never will be */
+#define FILL_LEAST 500 /* fewer messages without words are faster looked at */
+#define FILL_MS 400    /* of one search; the rest is looked at without words */
 
 struct search {
 	struct list_query q;
 	struct sb out;
 	struct str *terms;
 	size_t nterms;
-	int64_t total, filled;
+	int64_t total;
 };
-
-static int
-fill_work(struct request *r, void *arg)
-{
-	struct search *s = arg;
-	struct rows *rs = db_query(r->ctx, STMT_search_fill, P_INT(r->ctx->now - RIPE_MS), P_INT(FILL_ROWS));
-
-	if (rows_next(rs) <= 0)
-		return -1;
-	s->filled = row_int(rs, 0);
-	return 0;
-}
-
-static int
-fill(struct request *r, struct search *s)
-{
-	int64_t until = tm_now() + FILL_MS;
-
-	do {
-		if (rest_tx(r, DB_WRITE, fill_work, s) < 0)
-			return -1;
-	} while (s->filled == FILL_ROWS && tm_now() < until);
-	return 0;
-}
 
 static int
 terms_take(struct ctx *c, struct search *s, struct rows *rs)
@@ -59,34 +35,38 @@ terms_take(struct ctx *c, struct search *s, struct rows *rs)
 	return rc;
 }
 
+/* Columns of search_page behind the number of all; NULL where the page has no row. */
+enum { FOUND_ID = 1, FOUND_PAGE, FOUND_SEQ, FOUND_ROLE, FOUND_CONTENT, FOUND_FORMAT, FOUND_TOKENS, FOUND_HIDDEN, FOUND_SOURCE, FOUND_CREATED, FOUND_SESSION,
+	FOUND_FLOOR, FOUND_FLOOR_NO, FOUND_BRANCH, FOUND_RANK };
+
 static void
 found_print(struct ctx *c, struct search *s, struct rows *rs)
 {
 	struct sb *out = &s->out;
-	static const char *const names[] = { "id", "page_id", NULL, "role", "content", "content_format" };
+	static const char *const names[] = { [FOUND_ID] = "id", [FOUND_PAGE] = "page_id", [FOUND_ROLE] = "role", [FOUND_CONTENT] = "content", [FOUND_FORMAT] = "content_format" };
 
 	sb_adds(out, out->n > 1 ? ",{" : "{");
-	for (int i = 0; i < 6; i++) {
+	for (int i = FOUND_ID; i <= FOUND_FORMAT; i++) {
 		if (names[i] == NULL) {
 			sb_addf(out, ",\"seq\":%lld", (long long)row_int(rs, i));
 			continue;
 		}
-		sb_addf(out, "%s\"%s\":", i ? "," : "", names[i]);
+		sb_addf(out, "%s\"%s\":", i > FOUND_ID ? "," : "", names[i]);
 		sb_add_json(out, row_str(rs, i));
 	}
-	sb_addf(out, ",\"token_count\":%lld,\"is_hidden\":%s,\"source\":", (long long)row_int(rs, 6), row_bool(rs, 7) ? "true" : "false");
-	if (row_null(rs, 8))
+	sb_addf(out, ",\"token_count\":%lld,\"is_hidden\":%s,\"source\":", (long long)row_int(rs, FOUND_TOKENS), row_bool(rs, FOUND_HIDDEN) ? "true" : "false");
+	if (row_null(rs, FOUND_SOURCE))
 		sb_adds(out, "null");
 	else
-		sb_add_json(out, row_str(rs, 8));
-	sb_addf(out, ",\"created_at\":%lld,\"found\":{\"session_id\":", (long long)row_int(rs, 9));
-	sb_add_json(out, row_str(rs, 10));
+		sb_add_json(out, row_str(rs, FOUND_SOURCE));
+	sb_addf(out, ",\"created_at\":%lld,\"found\":{\"session_id\":", (long long)row_int(rs, FOUND_CREATED));
+	sb_add_json(out, row_str(rs, FOUND_SESSION));
 	sb_adds(out, ",\"floor_id\":");
-	sb_add_json(out, row_str(rs, 11));
-	sb_addf(out, ",\"floor_no\":%lld,\"branch_id\":", (long long)row_int(rs, 12));
-	sb_add_json(out, row_str(rs, 13));
-	sb_addf(out, ",\"rank\":%g,\"excerpt\":", row_double(rs, 14));
-	excerpt_print(c->a, out, row_str(rs, 4), s->terms, s->nterms);
+	sb_add_json(out, row_str(rs, FOUND_FLOOR));
+	sb_addf(out, ",\"floor_no\":%lld,\"branch_id\":", (long long)row_int(rs, FOUND_FLOOR_NO));
+	sb_add_json(out, row_str(rs, FOUND_BRANCH));
+	sb_addf(out, ",\"rank\":%g,\"excerpt\":", row_double(rs, FOUND_RANK));
+	excerpt_print(c->a, out, row_str(rs, FOUND_CONTENT), s->terms, s->nterms);
 	sb_adds(out, "}}");
 }
 
@@ -99,20 +79,21 @@ search_work(struct request *r, void *arg)
 	struct str q = req_query(r, "q"), session = req_query(r, "session_id"), character = req_query(r, "character_id"), branch = req_query(r, "branch_id"),
 		   role = req_query(r, "role");
 	bool inactive = req_query_bool(r, "include_inactive", false), hidden = req_query_bool(r, "include_hidden", false);
-	struct rows *terms, *total, *rs;
+	struct rows *terms, *rs;
 	int rc;
 
 	terms = db_query(c, STMT_search_terms, P_STR(q));
-	total = db_query(c, STMT_search_total, P_STR(q), P_STR(session), P_STR(character), P_STR(branch), P_STR(role), P_BOOL(inactive), P_BOOL(hidden));
 	rs = db_query(c, STMT_search_page, P_STR(q), P_STR(session), P_STR(character), P_STR(branch), P_STR(role), P_BOOL(inactive), P_BOOL(hidden),
 	    P_BOOL(ranked), P_BOOL(!ranked && s->q.ascending), P_INT(s->q.limit), P_INT(s->q.offset));
 	sb_truncate(&s->out, 0);
 	sb_addc(&s->out, '[');
-	if (terms_take(c, s, terms) < 0 || rows_next(total) <= 0)
+	if (terms_take(c, s, terms) < 0)
 		return -1;
-	s->total = row_int(total, 0);
-	while ((rc = rows_next(rs)) > 0)
-		found_print(c, s, rs);
+	while ((rc = rows_next(rs)) > 0) {
+		s->total = row_int(rs, 0);
+		if (!row_null(rs, FOUND_ID))
+			found_print(c, s, rs);
+	}
 	sb_addc(&s->out, ']');
 	return rc;
 }
@@ -126,7 +107,7 @@ search_messages(struct request *r)
 		return fail_field(r->ctx, "/session_id", "required", "branch_id needs the session that has the branch");
 	if (!req_query(r, "sort_by").p)
 		json_set_c(r->query, "sort_by", "relevance");
-	if (resource_list_query(r->ctx, r->route->arg, r->query, &s.q) < 0 || fill(r, &s) < 0 || rest_tx(r, DB_READ, search_work, &s) < 0)
+	if (resource_list_query(r->ctx, r->route->arg, r->query, &s.q) < 0 || words_fill(r->ctx, FILL_LEAST, tm_now() + FILL_MS) < 0 || rest_tx(r, DB_READ, search_work, &s) < 0)
 		return -1;
 	return reply_list(r, sb_str(&s.out), rest_list_meta(r->ctx->a, &s.q, s.total));
 }

@@ -1,6 +1,6 @@
 noinst_LIBRARIES += libjob.a
 libjob_a_SOURCES = src/job/job.h src/job/kinds.c src/job/kinds.h src/job/queue.c src/job/runner.c src/job/runner.h src/job/sweep.c src/job/sweep.h \
-	src/job/transfer.c src/job/transfer.h
+	src/job/transfer.c src/job/transfer.h src/job/words.c src/job/words.h
 EXTRA_DIST += src/job/README.md
 
 sbin_PROGRAMS += tavern-jobd

@@ -6,9 +6,11 @@
 
 #include "base/id.h"
 #include "base/limits.h"
+#include "base/tm.h"
 #include "chat/chat.h"
 #include "job/kinds.h"
 #include "settings.h"
+#include "store/words.h"
 
 #include <stdio.h>
 
@@ -61,6 +63,17 @@ import_last(struct ctx *c, void *arg, struct str result)
 	return job_done(arg, result, 0);
 }
 
+/* The job is done; its thread goes on for the sake of those who search next. What fails here the next round makes good. */
+static void
+fill_words(struct job *j)
+{
+	int rc = WORDS_MORE;
+
+	while (rc == WORDS_MORE && !(j->stopping && j->stopping(j->stopping_arg)))
+		rc = words_fill(j->c, 1, tm_now() + 1000);
+	err_clear(j->c);
+}
+
 int
 transfer_import(struct job *j)
 {
@@ -78,7 +91,10 @@ transfer_import(struct job *j)
 	w.bytes = sb_str(&in.text);
 	if (w.bytes.n == 0)
 		return fail(j->c, ERR_GONE, "artifact_expired", "the file of the import is no longer kept");
-	return chat_import(j->c, &w);
+	if (chat_import(j->c, &w) < 0)
+		return -1;
+	fill_words(j);
+	return 0;
 }
 
 /* ---- export ---- */

@@ -1,5 +1,5 @@
 noinst_LIBRARIES += libstore.a
-libstore_a_SOURCES = src/store/asset.c src/store/asset.h src/store/branch.c src/store/branch.h src/store/variable.c src/store/variable.h
+libstore_a_SOURCES = src/store/asset.c src/store/asset.h src/store/branch.c src/store/branch.h src/store/variable.c src/store/variable.h src/store/words.c src/store/words.h
 STORE_LIBS = libstore.a $(DB_LIBS)
 
 if HAVE_CMOCKA

@@ -7,7 +7,7 @@ CREATE FUNCTION tavern.now_ms() RETURNS bigint
     AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
 CREATE FUNCTION tavern.search_dense() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$ SELECT '[฀-໿က-႟ក-៿⺀-⿟々-〇〡-〯〱-鿿가-힯豈-﫿ｦ-ﾟ𠀀-𿿿]' $$;
+    AS $$ SELECT '฀-໿က-႟ក-៿⺀-⿟々-〇〡-〯〱-鿿가-힯豈-﫿ｦ-ﾟ𠀀-𿿿' $$;
 CREATE FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean) RETURNS TABLE(no bigint, rank real)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'tavern', 'pg_catalog'
@@ -15,52 +15,90 @@ CREATE FUNCTION tavern.search_messages(q text, of_session text, of_character tex
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 DECLARE
+	me int := acct();
 	wanted tsquery := search_query(q);
-	runs text[] := ARRAY(SELECT lower(r.run[1]) FROM regexp_matches(q, search_dense() || '{3,}', 'g') r (run));
+	runs text[] := ARRAY(SELECT lower(r.run) FROM unnest(string_to_array(search_runs(q), ' ')) r (run) WHERE length(r.run) > 2);
 	needles text[] := tsvector_to_array(search_words(q)); -- what must stand in a text for its words to be worth looking at
-	mark bigint := coalesce((SELECT s.upto FROM search_mark s WHERE s.account_no = acct()), 0);
+	mark bigint := coalesce((SELECT s.upto FROM search_mark s WHERE s.account_no = me), 0);
 BEGIN
 	RETURN QUERY
 	WITH hit AS MATERIALIZED (
-		SELECT w.message_no AS m_no, ts_rank(w.words, wanted, 1) AS r FROM message_words w WHERE w.account_no = acct() AND w.words @@ wanted
+		SELECT w.message_no AS m_no, ts_rank(w.words, wanted, 1) AS r FROM message_words w WHERE w.account_no = me AND w.words @@ wanted
 		UNION ALL
 		SELECT m.no, ts_rank(search_words(m.content), wanted, 1)
 		  FROM message m
-		 WHERE m.account_no = acct() AND m.no > mark
+		 WHERE m.account_no = me AND m.no > mark
 		   AND CASE WHEN EXISTS (SELECT FROM unnest(needles) n (needle) WHERE strpos(lower(m.content), n.needle) = 0) THEN false ELSE search_words(m.content) @@ wanted END
 	)
-	SELECT m.no, hit.r
+	SELECT hit.m_no, hit.r
 	  FROM hit
-	  JOIN message m ON m.account_no = acct() AND m.no = hit.m_no
-	  JOIN segment g ON g.account_no = acct() AND g.no = m.segment_no
-	  JOIN session s ON s.account_no = acct() AND s.no = g.session_no AND s.deleted_at IS NULL
-	 WHERE (m.active OR inactive) AND (NOT m.is_hidden OR hidden)
-	   AND (of_role IS NULL OR m.role = of_role) AND (of_session IS NULL OR s.id = of_session) AND (of_character IS NULL OR s.character_id = of_character)
-	   AND (of_branch IS NULL OR EXISTS (SELECT FROM branch b CROSS JOIN unnest(b.segs, b.his) r (seg, hi)
-	         WHERE b.account_no = acct() AND b.session_no = s.no AND b.id = of_branch AND r.seg = m.segment_no AND r.hi >= m.floor_seq))
-	   AND NOT EXISTS (SELECT FROM unnest(runs) u (run) WHERE strpos(lower(m.content), u.run) = 0);
+	 CROSS JOIN LATERAL (
+		SELECT m.segment_no, m.floor_seq FROM message m
+		 WHERE m.account_no = me AND m.no = hit.m_no AND (m.active OR inactive) AND (NOT m.is_hidden OR hidden) AND (of_role IS NULL OR m.role = of_role)
+		   AND (runs = '{}' OR NOT EXISTS (SELECT FROM unnest(runs) u (run) WHERE strpos(lower(m.content), u.run) = 0))
+		OFFSET 0) m
+	 CROSS JOIN LATERAL (
+		SELECT s.no FROM segment g JOIN session s ON s.account_no = me AND s.no = g.session_no AND s.deleted_at IS NULL
+		 WHERE g.account_no = me AND g.no = m.segment_no AND (of_session IS NULL OR s.id = of_session) AND (of_character IS NULL OR s.character_id = of_character)
+		OFFSET 0) s
+	 WHERE of_branch IS NULL OR EXISTS (SELECT FROM branch b CROSS JOIN unnest(b.segs, b.his) r (seg, hi)
+	         WHERE b.account_no = me AND b.session_no = s.no AND b.id = of_branch AND r.seg = m.segment_no AND r.hi >= m.floor_seq);
+END $$;
+CREATE FUNCTION tavern.search_plain(t text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+BEGIN
+	RETURN CASE WHEN octet_length(t) = length(t) THEN t ELSE regexp_replace(t, '[' || tavern.search_dense() || ']+', ' ', 'g') END;
 END $$;
 CREATE FUNCTION tavern.search_query(q text) RETURNS tsquery
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    SET search_path TO 'tavern', 'pg_catalog'
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
-	SELECT coalesce(string_agg('''' || replace(replace(x.term, '', '\'), '''', '''''') || x.prefix, ' & '), '')::tsquery
-	  FROM (
-		SELECT w.lexeme AS term, ''':*' AS prefix FROM unnest(to_tsvector('simple', regexp_replace(q, search_dense() || '+', ' ', 'g'))) w
-		UNION
-		SELECT substr(r.run[1], p.i, 2), CASE WHEN length(r.run[1]) = 1 THEN ''':*' ELSE '''' END
-		  FROM regexp_matches(q, search_dense() || '+', 'g') r (run), generate_series(1, greatest(length(r.run[1]) - 1, 1)) p (i)) x
-$$;
+BEGIN
+	RETURN coalesce((
+		SELECT string_agg('''' || replace(replace(x.term, '', '\'), '''', '''''') || x.prefix, ' & ')
+		  FROM (
+			SELECT w.lexeme AS term, ''':*' AS prefix FROM unnest(to_tsvector('simple', tavern.search_plain(q))) w
+			UNION
+			SELECT substr(r.run, p.i, 2), CASE WHEN length(r.run) = 1 THEN ''':*' ELSE '''' END
+			  FROM unnest(string_to_array(tavern.search_runs(q), ' ')) r (run), generate_series(1, greatest(length(r.run) - 1, 1)) p (i)) x), '')::tsquery;
+END $$;
+CREATE FUNCTION tavern.search_runs(t text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+BEGIN
+	RETURN CASE WHEN octet_length(t) = length(t) THEN '' ELSE btrim(regexp_replace(t, '[^' || tavern.search_dense() || ']+', ' ', 'g')) END;
+END $$;
+CREATE FUNCTION tavern.search_settle() RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'tavern', 'pg_catalog'
+    AS $$ SELECT gin_clean_pending_list('tavern.message_words_words') $$;
 CREATE FUNCTION tavern.search_words(t text) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+DECLARE
+	runs text;
+BEGIN
+	t := left(t, 64000);
+	runs := tavern.search_runs(t);
+	IF runs = '' THEN
+		RETURN to_tsvector('simple', t);
+	END IF;
+	RETURN to_tsvector('simple', tavern.search_plain(t)) || array_to_tsvector(ARRAY(
+		SELECT CASE WHEN u.b <> ' ' THEN u.a || u.b ELSE u.a END
+		  FROM unnest(string_to_array(runs, NULL), string_to_array(substr(runs, 2), NULL)) u (a, b) WHERE u.a <> ' '));
+END $$;
+CREATE FUNCTION tavern.story_analyze() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'tavern', 'pg_catalog'
     AS $$
-	SELECT to_tsvector('simple', regexp_replace(left(t, 64000), search_dense() || '+', ' ', 'g')) || coalesce((
-		SELECT array_to_tsvector(array_agg(DISTINCT g.pair))
-		  FROM (SELECT u.c || CASE WHEN lead(u.c) OVER w ~ search_dense() THEN lead(u.c) OVER w ELSE '' END AS pair, u.c
-		          FROM unnest(string_to_array(left(t, 64000), NULL)) WITH ORDINALITY u (c, i) WINDOW w AS (ORDER BY u.i)) g
-		 WHERE t ~ search_dense() AND g.c ~ search_dense()), '')
-$$;
+DECLARE
+	t regclass;
+BEGIN
+	FOR t IN SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'tavern'::regnamespace AND c.relname IN ('session', 'segment', 'floor', 'page', 'message', 'message_words')
+	          AND c.reltuples < 100 ORDER BY c.oid LOOP
+		EXECUTE 'ANALYZE ' || t;
+	END LOOP;
+END $$;
 CREATE TABLE tavern.account (
     no integer NOT NULL,
     id text NOT NULL COLLATE pg_catalog."C",
@@ -359,6 +397,7 @@ CREATE TABLE tavern.message_words (
     message_no bigint NOT NULL,
     words tsvector NOT NULL
 );
+ALTER TABLE ONLY tavern.message_words ALTER COLUMN words SET COMPRESSION lz4;
 CREATE TABLE tavern.migration (
     number integer NOT NULL,
     name text NOT NULL,
@@ -444,7 +483,9 @@ CREATE TABLE tavern.run_text (
 );
 CREATE TABLE tavern.search_mark (
     account_no integer DEFAULT tavern.acct() NOT NULL,
-    upto bigint NOT NULL
+    upto bigint NOT NULL,
+    seen bigint NOT NULL,
+    seen_xid xid8 NOT NULL
 );
 CREATE TABLE tavern.segment (
     account_no integer DEFAULT tavern.acct() NOT NULL,
@@ -841,6 +882,7 @@ CREATE POLICY sys ON tavern.message TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.page TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.run TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.run_text TO tavern_sys USING (true);
+CREATE POLICY sys ON tavern.search_mark TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.segment TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.session TO tavern_sys USING (true);
 CREATE POLICY sys ON tavern.var_change TO tavern_sys USING (true);
@@ -859,10 +901,18 @@ GRANT ALL ON FUNCTION tavern.search_dense() TO tavern_app;
 GRANT ALL ON FUNCTION tavern.search_dense() TO tavern_sys;
 GRANT ALL ON FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean) TO tavern_app;
 GRANT ALL ON FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean) TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_plain(t text) TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_plain(t text) TO tavern_sys;
 GRANT ALL ON FUNCTION tavern.search_query(q text) TO tavern_app;
 GRANT ALL ON FUNCTION tavern.search_query(q text) TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_runs(t text) TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_runs(t text) TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_settle() TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_settle() TO tavern_sys;
 GRANT ALL ON FUNCTION tavern.search_words(t text) TO tavern_app;
 GRANT ALL ON FUNCTION tavern.search_words(t text) TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.story_analyze() TO tavern_app;
+GRANT ALL ON FUNCTION tavern.story_analyze() TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.account TO tavern_app;
 GRANT SELECT ON TABLE tavern.account TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.account_no_seq TO tavern_app;
@@ -926,6 +976,7 @@ GRANT USAGE ON SEQUENCE tavern.run_no_seq TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.run_text TO tavern_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.run_text TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.search_mark TO tavern_app;
+GRANT SELECT ON TABLE tavern.search_mark TO tavern_sys;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE tavern.segment TO tavern_app;
 GRANT SELECT ON TABLE tavern.segment TO tavern_sys;
 GRANT USAGE ON SEQUENCE tavern.segment_no_seq TO tavern_app;
