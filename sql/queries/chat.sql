@@ -67,6 +67,11 @@ SELECT x.id, p.no, f.segment_no, f.floor_seq, CASE p.kind WHEN 'input' THEN 0 WH
 	content_format text, source text, token_count int, origin text, created_at bigint)
   JOIN p ON p.id = x.page JOIN f ON f.no = p.floor_no;
 
+-- name: chat_analyze
+-- scope: system
+-- Reads no row. Behind the first of many batches.
+SELECT story_analyze();
+
 -- name: chat_variables
 -- $1 = [{id, log, scope, branch, ref, key, value, updated_at}], log null = no entry of the log; $2 session no, $3 session id
 WITH s AS (

@@ -524,6 +524,13 @@ open_file(struct importer *im)
 	return 0;
 }
 
+static int
+analyze_tx(struct ctx *c, void *arg)
+{
+	(void)arg;
+	return rows_count(db_query0(c, STMT_chat_analyze)) < 0 ? -1 : 0;
+}
+
 int
 chat_import(struct ctx *c, struct chat_import *w)
 {
@@ -536,7 +543,7 @@ chat_import(struct ctx *c, struct chat_import *w)
 		.updated_at = c->now,
 		.head = -1 };
 	struct id id = id_new(c->now);
-	int rc;
+	int rc, batches = 0;
 
 	arena_defer(c->a, drop_arena, im.keep);
 	w->session_id = arena_str(c->a, str_c(id.s));
@@ -552,8 +559,9 @@ chat_import(struct ctx *c, struct chat_import *w)
 	if (db_tx(c, DB_WRITE, begin_tx, &im) < 0)
 		return -1;
 	while ((rc = chat_import_batch(&im)) > 0)
-		if (w->step && w->step(w->arg, "publishing", (int64_t)(im.thchat ? im.t.pos : im.lines.pos),
-				   (int64_t)w->bytes.n) < 0)
+		if ((batches++ == 0 && db_tx(c, DB_WRITE, analyze_tx, NULL) < 0) ||
+		    (w->step && w->step(w->arg, "publishing", (int64_t)(im.thchat ? im.t.pos : im.lines.pos),
+				   (int64_t)w->bytes.n) < 0))
 			return -1;
 	if (rc < 0)
 		return -1;
