@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 
-enum { MARK = 0xFDD0, HALF_FIRST = 0xD800, HALF_LAST = 0xDFFF, LOW_FIRST = 0xDC00, MARK_BASE = 0x10F800 };
+enum { MARK = 0xFDD0, HALF_FIRST = 0xD800, HALF_LAST = 0xDFFF, LOW_FIRST = 0xDC00, MARK_BASE = 0x10F800, BYTE_BASE = 0x10F700 };
 
 static const struct str mark_bytes = { "\xef\xb7\x90", 3 };
 
@@ -116,9 +116,14 @@ clean_json(struct arena *a, struct str s)
 	for (size_t at = 0; at < s.n;) {
 		int n = sequence((const unsigned char *)s.p + at, s.n - at);
 
-		if (n < 0 || s.p[at] == '\0') {
+		if (n < 0) {
+			for (; n < 0; n++, at++) {
+				sb_add(&out, mark_bytes);
+				sb_add_rune(&out, BYTE_BASE + (unsigned char)s.p[at]);
+			}
+		} else if (s.p[at] == '\0') {
 			sb_add_rune(&out, RUNE_BAD);
-			at += n < 0 ? (size_t)-n : 1;
+			at++;
 		} else if (s.p[at] == '\\') {
 			at += escape(&out, s, at);
 		} else {
@@ -131,9 +136,9 @@ clean_json(struct arena *a, struct str s)
 	return sb_str(&out);
 }
 
-/* The half that the mark at `at` stands for, 0 if it is no mark of a half. */
+/* The half or the byte that the mark at `at` stands for, 0 if it stands for itself. */
 static uint32_t
-half_at(struct str s, size_t at)
+marked_at(struct str s, size_t at)
 {
 	size_t pos = at + 3;
 	uint32_t rune;
@@ -141,12 +146,39 @@ half_at(struct str s, size_t at)
 	if (!is_mark(s, at) || pos >= s.n)
 		return 0;
 	rune = utf8_next(s, &pos);
-	return rune >= MARK_BASE ? HALF_FIRST + (rune - MARK_BASE) : 0;
+	if (rune >= MARK_BASE)
+		return HALF_FIRST + (rune - MARK_BASE);
+	return rune >= BYTE_BASE + 0x80 && rune <= BYTE_BASE + 0xff ? rune - BYTE_BASE : 0;
+}
+
+/* A byte of a character whose others may follow, in this piece or in the next. */
+static void
+stray(struct clean_join *j, struct sb *out, unsigned char b)
+{
+	int n;
+
+	if (j->high)
+		clean_end(j, out);
+	j->bytes[j->n++] = (char)b;
+	n = sequence((const unsigned char *)j->bytes, j->n);
+	if (n > 0) {
+		sb_add(out, (struct str){ j->bytes, j->n });
+		j->n = 0;
+	} else if (-n < (int)j->n) { /* the last one does not belong to those before it */
+		j->n--;
+		clean_end(j, out);
+		stray(j, out, b);
+	} else if ((unsigned char)j->bytes[0] < 0xc2 || (unsigned char)j->bytes[0] > 0xf4)
+		clean_end(j, out);
 }
 
 static void
 half(struct clean_join *j, struct sb *out, uint32_t unit)
 {
+	if (unit < HALF_FIRST) {
+		stray(j, out, (unsigned char)unit);
+		return;
+	}
 	if (j->high && unit >= LOW_FIRST) {
 		sb_add_rune(out, 0x10000 + ((j->high - HALF_FIRST) << 10) + (unit - LOW_FIRST));
 		j->high = 0;
@@ -176,7 +208,7 @@ clean_text(struct clean_join *j, struct sb *out, struct str s)
 		}
 		if (next == s.n)
 			return;
-		unit = half_at(s, next);
+		unit = marked_at(s, next);
 		if (unit) {
 			half(j, out, unit);
 			at = next + 7;
@@ -191,9 +223,9 @@ clean_text(struct clean_join *j, struct sb *out, struct str s)
 void
 clean_end(struct clean_join *j, struct sb *out)
 {
-	if (j->high)
+	if (j->high || j->n > 0)
 		sb_add_rune(out, RUNE_BAD);
-	j->high = 0;
+	*j = (struct clean_join){ 0 };
 }
 
 struct str

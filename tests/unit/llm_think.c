@@ -188,6 +188,56 @@ split_pair(void **state)
 	arena_destroy(&a);
 }
 
+/* B21: a text cut at any two places, each piece a JSON text of its own. */
+static void
+split_characters(void **state)
+{
+	const struct str text = STR("\xe4\xbd\xa0 \xf0\x9f\x98\x80"
+				    "caf\xc3\xa9");
+	struct arena *a = arena_create("test", 0);
+
+	(void)state;
+	for (size_t i = 0; i <= text.n; i++)
+		for (size_t k = i; k <= text.n; k++) {
+			struct sb out = sb_new(a);
+			struct clean_join j = { 0 };
+
+			clean_text(&j, &out, clean_json(a, str_sub(text, 0, i)));
+			clean_text(&j, &out, clean_json(a, str_sub(text, i, k)));
+			clean_text(&j, &out, clean_json(a, str_sub(text, k, text.n)));
+			clean_end(&j, &out);
+			assert_string_equal(sb_c(&out), text.p);
+		}
+	arena_destroy(&a);
+}
+
+/* What was begun and does not go on is one U+FFFD, wherever the pieces end. */
+static void
+unfinished_characters(void **state)
+{
+	static const char *const pieces[][4] = {
+		{ "a\xe4\xbd", "b", "", "a\xef\xbf\xbd""b" },
+		{ "a\xe4\xbd", "", "", "a\xef\xbf\xbd" },
+		{ "\xf0\x9f", "\xe4\xbd", "\xa0", "\xef\xbf\xbd\xe4\xbd\xa0" },
+		{ "\xe4", "\xff", "\xa0", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\\ud83d", "\xe4\xbd", "\xa0\\ude00", "\xef\xbf\xbd\xe4\xbd\xa0\xef\xbf\xbd" },
+		{ "\xe4\xbd", "\\ud83d", "\\ude00", "\xef\xbf\xbd\xf0\x9f\x98\x80" },
+	};
+	struct arena *a = arena_create("test", 0);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+		struct sb out = sb_new(a);
+		struct clean_join j = { 0 };
+
+		for (size_t k = 0; k < 3; k++)
+			clean_text(&j, &out, clean_json(a, str_c(pieces[i][k])));
+		clean_end(&j, &out);
+		assert_string_equal(sb_c(&out), pieces[i][3]);
+	}
+	arena_destroy(&a);
+}
+
 int
 main(void)
 {
@@ -198,6 +248,8 @@ main(void)
 		cmocka_unit_test(opened_by_the_template),
 		cmocka_unit_test(blanks_without_end),
 		cmocka_unit_test(bad_text),
+		cmocka_unit_test(split_characters),
+		cmocka_unit_test(unfinished_characters),
 		cmocka_unit_test(split_pair),
 	};
 
