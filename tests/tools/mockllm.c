@@ -21,6 +21,10 @@
  *         cut=K        close the TCP connection after K chunks, no [DONE]
  *         stall=K      send K chunks, then nothing more (until the peer leaves)
  *         junk=K       chunk K is not JSON
+ *         fail=K       after K chunks an error object (code 429) as an event, no [DONE]
+ *         mute=1       the head of an answer, then its end; mute=2: only [DONE]; mute=3: not even a head
+ *         half=1       the last chunk ends with two of the three bytes of a character
+ *         halves=1     text= is cut anywhere, inside its characters too
  *         split=1      every event is sent in two TCP writes, cut inside a UTF-8 char
  *         utf8=1       content is CJK text instead of ASCII
  *         text=...     (percent-encoded) exact full text; n chunks are cut from it
@@ -46,7 +50,7 @@
 #include <unistd.h>
 
 typedef struct {
-	int n, i, f, b, err, cut, stall, junk, split, utf8;
+	int n, i, f, b, err, cut, stall, junk, split, utf8, fail, mute, half, halves;
 	char text[4096];
 } opt_t;
 typedef struct conn {
@@ -62,7 +66,7 @@ typedef struct conn {
 	int closing;
 } conn_t;
 
-static opt_t defs = { .n = 100, .i = 20, .f = 0, .b = 24, .cut = -1, .stall = -1, .junk = -1 };
+static opt_t defs = { .n = 100, .i = 20, .f = 0, .b = 24, .cut = -1, .stall = -1, .junk = -1, .fail = -1 };
 static int ep, verbose;
 static volatile sig_atomic_t quit;
 static long st_active, st_started, st_done, st_abort, st_chunks, st_body;
@@ -221,7 +225,7 @@ parse_opts(opt_t *o, const char *s, const char *end)
 			K("n", n)
 			K("i", i) K("f", f) K("b", b) K("err", err) K("cut", cut) K("stall", stall)
 			    K("junk", junk) K("split", split)
-				K("utf8", utf8) if (n == 4 && !memcmp(s, "text", 4))
+				K("fail", fail) K("mute", mute) K("half", half) K("halves", halves) K("utf8", utf8) if (n == 4 && !memcmp(s, "text", 4))
 				    unpct(o->text, eq + 1, amp - eq - 1, sizeof o->text);
 		}
 		s = amp + 1;
@@ -234,9 +238,9 @@ content(conn_t *c, int k, char *d)
 	size_t n = 0;
 	if (o->text[0]) {
 		size_t L = strlen(o->text), a = L * k / o->n, b = L * (k + 1) / o->n;
-		while (a && ((unsigned char)o->text[a] & 0xc0) == 0x80)
+		while (!o->halves && a && ((unsigned char)o->text[a] & 0xc0) == 0x80)
 			a--;
-		while (b < L && b && ((unsigned char)o->text[b] & 0xc0) == 0x80)
+		while (!o->halves && b < L && b && ((unsigned char)o->text[b] & 0xc0) == 0x80)
 			b--;
 		for (; a < b; a++) {
 			unsigned char ch = o->text[a];
@@ -253,6 +257,8 @@ content(conn_t *c, int k, char *d)
 	n = sprintf(d, "[t=%llu]", (unsigned long long)now());
 	for (int b = n; b < o->b; b += 3)
 		n += sprintf(d + n, "%s", o->utf8 ? "\xe4\xbd\xa0" : " ab");
+	if (o->half && k == o->n - 1)
+		n += sprintf(d + n, "\xe4\xbd");
 	return n;
 }
 static void
@@ -285,6 +291,17 @@ event(conn_t *c, const char *s, size_t n)
 	put(c, "\r\n", 2);
 }
 static void
+end(conn_t *c)
+{ /* the answer is complete */
+	st_done++;
+	st_active--;
+	c->st = 0;
+	c->sent = -1;
+	free(c->o);
+	c->o = NULL;
+	flush(c);
+}
+static void
 step(conn_t *c)
 { /* due: emit next chunk, reschedule or finish */
 	opt_t *o = c->o;
@@ -296,6 +313,17 @@ step(conn_t *c)
 	}
 	if (c->sent == o->stall) {
 		c->st = 2;
+		return;
+	}
+	if (c->sent == o->fail || o->mute) {
+		static const char *const last_words[] = {
+			"data: {\"error\":{\"message\":\"quota exceeded\",\"code\":429}}\n\n", "", "data: [DONE]\n\n"
+		};
+		const char *s = last_words[o->mute];
+		if (*s)
+			event(c, s, strlen(s));
+		put(c, "0\r\n\r\n", 5);
+		end(c);
 		return;
 	}
 	if (c->sent < o->n) {
@@ -333,13 +361,7 @@ step(conn_t *c)
 	    o->n, o->n + 10);
 	event(c, buf, n);
 	put(c, "0\r\n\r\n", 5);
-	st_done++;
-	st_active--;
-	c->st = 0;
-	c->sent = -1;
-	free(c->o);
-	c->o = NULL;
-	flush(c);
+	end(c);
 }
 static const char *
 hdr(const char *h, const char *end, const char *name)
@@ -430,6 +452,11 @@ request(conn_t *c)
 			o->n = 1;
 		if (o->b > 8000)
 			o->b = 8000;
+		if (o->mute == 3) {
+			free(o);
+			drop(c);
+			return -1;
+		}
 		if (o->err) {
 			char b[256];
 			int n = sprintf(b,
