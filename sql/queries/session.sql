@@ -20,6 +20,10 @@ INSERT INTO branch (session_no, id, segs, his, created_at, updated_at)
 SELECT g.session_no, 'main', ARRAY[g.no], ARRAY[-1], s.created_at, s.created_at FROM g, s
 RETURNING session_no, no, segs[1];
 
+-- name: session_revision
+-- Held against other writers until the end. $1 id
+SELECT s.revision FROM session s WHERE s.account_no = acct() AND s.id = $1 AND s.deleted_at IS NULL FOR NO KEY UPDATE;
+
 -- name: session_update
 -- $1 id, $2 = changed columns; absent ones stay.
 UPDATE session t SET (title, status, prompt_mode, model_provider, model_name, model_params, metadata, settings, preset_choices, preset_id, preset_version_id,

@@ -188,7 +188,7 @@ WITH v AS (
 DELETE FROM page WHERE account_no = acct() AND no = $1;
 
 -- name: message_place
-SELECT m.no, p.no, f.no, f.state, m.is_hidden, p.id FROM message m
+SELECT m.no, p.no, f.no, f.state, m.is_hidden, p.id, m.content FROM message m
   JOIN page p ON p.account_no = acct() AND p.no = m.page_no
   JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
   JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL

@@ -73,6 +73,7 @@ static const struct field patch_body[] = {
 	{ "is_hidden", FT_BOOL },
 	{ "source", FT_STRING, .min = 1, .max = 200 },
 	{ "token_count", FT_INT, .bounded = true, .max = INT32_MAX },
+	{ "expected_content", FT_STRING, .doc = "the text as it was read: 409 with the current one if somebody has changed it since" },
 	FIELD_END
 };
 /* clang-format on */
@@ -92,7 +93,7 @@ message_list(struct request *r)
 }
 
 struct message_work {
-	struct str id;
+	struct str id, expected; /* expected: the text that the client has read; absent = whatever it is */
 	struct sb out;
 };
 
@@ -167,6 +168,15 @@ patch_work(struct request *r, void *arg)
 		return -1;
 	if (str_is(row_str(rs, 3), "committed") && !(json_len(in) == 1 && json_has(in, "is_hidden")))
 		return locked(r);
+	if (w->expected.p && !str_eq(w->expected, row_str(rs, 6))) {
+		struct sb now = sb_new(r->ctx->a);
+
+		sb_adds(&now, "{\"path\":\"/expected_content\",\"current_content\":");
+		sb_add_json(&now, row_str(rs, 6));
+		sb_addc(&now, '}');
+		fail(r->ctx, ERR_CONFLICT, "conflict", "message has changed since it was read: read it again and repeat the change");
+		return fail_details(r->ctx, sb_c(&now));
+	}
 	if (json_has(in, "page_id") && !str_eq(json_get_str(in, "page_id"), row_str(rs, 5)))
 		return fail(r->ctx, ERR_CONFLICT, "content_target_locked", "a message stays on its page; create one on the other page");
 	if (db_exec(r->ctx, STMT_message_update, P_INT(row_int(rs, 0)), P_STR(json_get_str(in, "role")), P_STR(json_get_str(in, "content")),
@@ -184,6 +194,10 @@ message_patch(struct request *r)
 {
 	struct message_work w = { .id = req_param(r, "id"), .out = sb_new(r->ctx->a) };
 
+	if (json_has(r->in, "expected_content")) {
+		w.expected = arena_str(r->ctx->a, json_get_str(r->in, "expected_content"));
+		json_del(r->in, "expected_content");
+	}
 	return rest_tx(r, DB_WRITE, patch_work, &w) < 0 ? -1 : reply_data(r, sb_str(&w.out));
 }
 

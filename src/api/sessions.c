@@ -60,6 +60,7 @@ static const struct field session_fields[] = {
 	{ "preset_choices", FT_ANY, FF_NULLABLE | FF_NOLIST | FF_OPTIONAL },
 	{ "created_at", FT_TIME, FF_READONLY },
 	{ "updated_at", FT_TIME, FF_READONLY },
+	{ "revision", FT_INT, FF_READONLY | FF_OPTIONAL, .bounded = true, .max = INT64_MAX, .doc = "counts changes by clients, not turns; for expected_revision" },
 	FIELD_END
 };
 
@@ -87,6 +88,7 @@ static const struct field session_body[] = {
 	{ "metadata", FT_ANY },
 	{ "settings", FT_OBJECT, .fields = wire_session_settings, .doc = "over the account's; instead of what was set before" },
 	{ "preset_choices", FT_OBJECT, FF_NULLABLE, .doc = "options of the bound preset's choice blocks, by variable name" },
+	{ "expected_revision", FT_INT, FF_PATCH, .bounded = true, .max = INT32_MAX, .doc = "409 with the current one if the session has changed since" },
 	{ "project_id", FT_STRING, .min = 1, .doc = "accepted and not stored: projects are not part of this server" },
 	FIELD_END
 };
@@ -379,11 +381,28 @@ session_update_and_get(struct request *r, struct session_work *w)
 	return resource_get(r->ctx, &res_session, w->id, &w->out) <= 0 ? -1 : 0;
 }
 
+/* Holds the session, and refuses a change of what the client has not read. */
+static int
+session_expect(struct request *r, struct str id, int64_t revision)
+{
+	struct rows *rs = db_query(r->ctx, STMT_session_revision, P_STR(id));
+	int rc = rows_next(rs);
+
+	if (rc <= 0)
+		return rc < 0 ? -1 : rest_not_found(r, &res_session);
+	if (row_int(rs, 0) == revision)
+		return 0;
+	fail(r->ctx, ERR_CONFLICT, "conflict", "session has changed since it was read: read it again and repeat the change");
+	return fail_details(r->ctx, arena_printf(r->ctx->a, "{\"path\":\"/expected_revision\",\"current_revision\":%lld}", (long long)row_int(rs, 0)));
+}
+
 static int
 session_patch_tx(struct request *r, void *arg)
 {
 	struct session_work *w = arg;
 
+	if (json_has(r->in, "expected_revision") && session_expect(r, w->id, json_get_int(r->in, "expected_revision", 0)) < 0)
+		return -1;
 	if (session_columns(r->ctx, w) < 0)
 		return -1;
 	if (w->card && !json_has(w->cols, "character_sync_policy"))

@@ -25,7 +25,7 @@ sub floors { my ($id) = @_; return @{ $s->get("/sessions/$id/timeline")->{json}{
 
 my $bare = make();
 is_deeply { map { $_ => $bare->{$_} } grep { !/^(?:id|created_at|updated_at)$/ } keys %$bare }, {
-	title => undef, status => 'active', character_binding => undef, user_binding => undef, deep_binding => $no, prompt_mode => 'compat_strict', metadata => {}, settings => {},
+	title => undef, status => 'active', character_binding => undef, user_binding => undef, deep_binding => $no, prompt_mode => 'compat_strict', metadata => {}, settings => {}, revision => 0,
 	map { $_ => undef } qw(preset_id preset_version_id regex_profile_id regex_profile_version_id worldbook_profile_id worldbook_version_id model_provider model_name model_params preset_choices),
 }, 'a bare session has its defaults';
 like $bare->{id}, qr/^[A-Za-z0-9_-]{21}$/, 'its id';
