@@ -101,11 +101,11 @@ open_in_place(struct request *r, const struct turn_request *q, const struct run_
 	struct turn *t;
 	struct run_view v;
 
-	if (q->type != TURN_RESPOND || run_view_load(r->ctx, first->floor_id, first->run_no, &v) < 0 || !str_is(v.floor_state, "failed"))
+	if ((q->type != TURN_RESPOND && q->type != TURN_EDIT) || run_view_load(r->ctx, first->floor_id, first->run_no, &v) < 0 || !str_is(v.floor_state, "failed"))
 		return NULL;
 	again.type = TURN_RETRY;
 	again.floor_id = v.floor_id;
-	again.message = again.branch_id = again.source_floor_id = STR_NULL; /* the floor has them */
+	again.message = again.message_id = again.branch_id = again.source_floor_id = STR_NULL; /* the floor has them */
 	t = turn_open(app_of(r)->turns, r->ctx, &again);
 	if (t == NULL && str_is(str_c(r->ctx->err.code), "content_target_locked"))
 		err_clear(r->ctx);

@@ -196,6 +196,29 @@ subtest 'another host has it' => sub {
 	is started(), $before + 1, 'one model call';
 };
 
+subtest 'an edit that failed is made in the branch that it began' => sub {
+	for my $branch ('mine', undef) {
+		my ($id, $key) = (session(), key());
+		my $floor = turn($id, key())->{json}{data}{floor_id};
+		my ($said) = map { @{ $_->{messages} } } grep { $_->{page_kind} eq 'input' } map { @{ $_->{pages} } } @{ $s->get("/sessions/$id/timeline")->{json}{data}{floors} };
+		my $edit = sub { my (%more) = @_; return $s->post("/messages/$said->{id}/edit-and-regenerate", { content => 'Said anew.', $branch ? (branch_id => $branch) : (), %more }, headers => { 'idempotency-key' => $key }) };
+
+		model($id, 'm?err=500');
+		is $edit->()->{status}, 502, 'it fails';
+		model($id, 'm');
+		my $before = started();
+		my $r = $edit->();
+		is $r->{status}, 200, 'the same again' or diag $r->{raw};
+		is $r->{json}{data}{branch_id}, $branch, 'in the branch that it names' if $branch;
+		is scalar @{ $s->get("/sessions/$id/branches")->{json}{data} }, 2, 'no third branch';
+		is scalar(grep { $_->{state} ne 'committed' } floors($id)), 0, 'on the floor that had failed';
+		is_deeply [ map { $_->{content} } grep { $_->{role} eq 'user' } @{ $s->mock_last->{messages} } ], ['Said anew.'], 'which is said once';
+		is $edit->()->{headers}{'idempotent-replayed'}, 'true', 'and a third time is a repeat';
+		is started(), $before + 1, 'one model call';
+		is $edit->(content => 'x')->{json}{error}{code}, 'idempotency_key_reused', 'another request is none';
+	}
+};
+
 subtest 'age' => sub {
 	my ($id, $key) = (session(), key());
 	my $r = turn($id, $key);
