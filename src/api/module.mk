@@ -70,3 +70,9 @@ tavernd_LDADD = libdaemon.a libapi.a libjob.a libchat.a libturn.a libevent.a lib
 conf_DATA += tavernd.conf.sample
 tavernd.conf.sample: tavernd$(EXEEXT)
 	$(AM_V_GEN)./tavernd$(EXEEXT) -p >$@.tmp && mv $@.tmp $@
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/api_excerpt.t
+tests_unit_api_excerpt_t_SOURCES = tests/unit/api_excerpt.c
+tests_unit_api_excerpt_t_LDADD = libapi.a $(BASE_LIBS) $(CMOCKA_LIBS)
+endif
