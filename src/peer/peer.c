@@ -1,6 +1,7 @@
 /* peer: see peer.h. */
 #include "peer.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ANSWER_SECONDS 2
 #define BACKLOG 128
+#define STALE_SECONDS 10 /* between bind and listen a living one refuses, too */
 
 enum kind { KIND_ATTACH = 1, KIND_CANCEL = 2 };
 
@@ -156,6 +159,45 @@ peer_asker(struct arena *a, const char *dir, const char *worker)
 	return p;
 }
 
+/* Does nobody listen there, and not because it has just been made? */
+static bool
+is_stale(const struct sockaddr_un *sa)
+{
+	struct stat st;
+	bool refused;
+	int fd;
+
+	if (lstat(sa->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode) || time(NULL) - st.st_mtime < STALE_SECONDS)
+		return false;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	refused = connect(fd, (const struct sockaddr *)sa, sizeof(*sa)) < 0 && errno == ECONNREFUSED;
+	close(fd);
+	return refused;
+}
+
+/* Sockets that workers left who were killed and whose names nobody bears again. */
+static void
+sweep(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+
+	while (d != NULL && (e = readdir(d)) != NULL) {
+		struct sockaddr_un sa = { .sun_family = AF_UNIX };
+		size_t n = strlen(e->d_name);
+
+		if (strncmp(e->d_name, "peer-", 5) != 0 || n < 10 || strcmp(e->d_name + n - 5, ".sock") != 0)
+			continue;
+		n = (size_t)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/%s", dir, e->d_name);
+		if (n < sizeof(sa.sun_path) && is_stale(&sa))
+			unlink(sa.sun_path);
+	}
+	if (d != NULL)
+		closedir(d);
+}
+
 /* See peer.h. */
 struct peer *
 peer_create(struct arena *a, struct loop *l, const char *dir, const char *worker,
@@ -175,6 +217,7 @@ peer_create(struct arena *a, struct loop *l, const char *dir, const char *worker
 	p->path = arena_strdup(a, str_c(sa.sun_path));
 	p->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	unlink(p->path);
+	sweep(dir);
 	old = umask(0177);
 	rc = p->fd < 0 ? -1 : bind(p->fd, (const struct sockaddr *)&sa, sizeof(sa));
 	umask(old);

@@ -31,7 +31,7 @@ struct peer_handlers {
 	bool (*cancel)(void *arg, int64_t run_no); /* true: the run was here */
 };
 
-/* Listens for the others. NULL with *why: the worker can do without. */
+/* Listens for the others, and removes the sockets of those that are no more. NULL with *why: the worker can do without. */
 struct peer *peer_create(struct arena *a, struct loop *l, const char *dir, const char *worker,
     const struct peer_handlers *h, const char **why);
 /* Only asks, is not asked: another program of this host (the host is that of `worker`). Never NULL. */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 struct process {
@@ -197,6 +199,57 @@ malformed_messages_are_refused(void **state)
 	assert_int_equal(peer_cancel(p->one, "host/1-1", 7), 0); /* still there */
 }
 
+static void
+leave_socket(const char *dir, const char *name, time_t age)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	const struct timespec times[2] = { { time(NULL) - age, 0 }, { time(NULL) - age, 0 } };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/%s", dir, name);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&sa, sizeof(sa)), 0);
+	close(fd);
+	assert_int_equal(utimensat(AT_FDCWD, sa.sun_path, times, 0), 0);
+}
+
+static bool
+is_there(const char *dir, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* A worker that was killed leaves its socket: the next one that starts removes it, and nothing else. */
+static void
+sockets_of_the_dead_are_removed(void **state)
+{
+	static const char *const mine[] = { "peer-1-0.sock", "peer-9-9.sock", "w0.sock" };
+	struct process *p = *state;
+	struct peer_handlers h = { .arg = p, .attach = attach, .cancel = cancel };
+	const struct timespec old[2] = { { 1000, 0 }, { 1000, 0 } };
+	const char *why = NULL;
+	struct peer *third;
+
+	leave_socket(p->dir, "peer-0-0.sock", 3600);
+	leave_socket(p->dir, "peer-9-9.sock", 1); /* perhaps about to listen */
+	leave_socket(p->dir, "w0.sock", 3600);    /* the web server's */
+	assert_int_equal(utimensat(AT_FDCWD, arena_printf(p->a, "%s/peer-1-0.sock", p->dir), old, 0), 0);
+	third = peer_create(p->a, p->loop, p->dir, "host/2-0", &h, &why);
+	assert_non_null(third);
+	assert_false(is_there(p->dir, "peer-0-0.sock"));
+	for (size_t i = 0; i < 3; i++)
+		assert_true(is_there(p->dir, mine[i]));
+	assert_int_equal(peer_cancel(p->two, "host/1-0", 7), 0); /* who lives still answers */
+	for (size_t i = 1; i < 3; i++)
+		assert_int_equal(unlink(arena_printf(p->a, "%s/%s", p->dir, mine[i])), 0);
+	loop_stop(p->loop);
+	pthread_join(p->th, NULL);
+	peer_destroy(third);
+	assert_int_equal(pthread_create(&p->th, NULL, run, p), 0);
+}
+
 int
 main(void)
 {
@@ -206,6 +259,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(runs_are_cancelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_program_only_asks, setup, teardown),
 		cmocka_unit_test_setup_teardown(strange_names_reach_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(sockets_of_the_dead_are_removed, setup, teardown),
 		cmocka_unit_test_setup_teardown(malformed_messages_are_refused, setup, teardown),
 	};
 
