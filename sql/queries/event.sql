@@ -49,10 +49,13 @@ SELECT x.i, s.id, r.no, r.id, r.type, r.state, r.phase, r.phase_seq, r.attempt_n
 
 -- name: event_changes
 -- scope: system
--- What pages changed of the variables, in order. $1 accounts, $2 page numbers
+-- What pages changed of the variables, in order, and what was promoted when they were committed. $1 accounts, $2 page numbers
 SELECT x.i, c.scope, coalesce(v.scope_id, s.id, 'global'), coalesce(v.id, c.id), c.key, c.new_value, c.source, c.created_at, coalesce(v.revision = 0, false)
   FROM unnest($1::int[], $2::bigint[]) WITH ORDINALITY x (account_no, page_no, i)
-  JOIN var_change c ON c.account_no = x.account_no AND c.page_no = x.page_no AND x.page_no > 0 AND c.path IS NULL
+  JOIN page o ON o.account_no = x.account_no AND o.no = x.page_no
+  JOIN page p ON p.account_no = x.account_no AND p.floor_no = o.floor_no
+  JOIN var_change c ON c.account_no = x.account_no AND c.page_no = p.no AND c.path IS NULL
+   AND (p.no = o.no OR (c.source = 'promotion' AND c.created_at = o.created_at))
   LEFT JOIN variable v ON v.account_no = x.account_no AND v.scope = c.scope AND v.scope_no = c.scope_no AND v.key = c.key
   LEFT JOIN session s ON s.account_no = x.account_no AND s.no = c.session_no
  ORDER BY x.i, c.no;

@@ -152,23 +152,26 @@ UPDATE var_change c SET active = p.active FROM page p
  WHERE p.account_no = acct() AND p.floor_no = $1 AND c.account_no = acct() AND c.page_no = p.no AND c.active <> p.active;
 
 -- name: page_vars_settle
--- Behind page_vars_switch: each branch variable that pages of the floor wrote has its newest value that counts, or none.
--- $1 floor no, $2 branch no, $3 segment, $4 scope id, $5 session no, $6 branch id, $7 now
+-- Behind page_vars_switch: each variable of the branch and of the floor that pages of the floor wrote has its newest value that counts, or none.
+-- $1 floor no, $2 branch no, $3 segment, $4 scope id of the branch, $5 session no, $6 branch id, $7 now
 WITH k AS (
-	SELECT DISTINCT c.key FROM page p JOIN var_change c ON c.account_no = acct() AND c.page_no = p.no AND c.scope = 'branch'
-	 WHERE p.account_no = acct() AND p.floor_no = $1
+	SELECT DISTINCT c.scope, c.key, CASE c.scope WHEN 'floor' THEN f.no ELSE $2::bigint END AS scope_no, CASE c.scope WHEN 'floor' THEN f.id ELSE $4::text END AS scope_id
+	  FROM floor f
+	  JOIN page p ON p.account_no = acct() AND p.floor_no = f.no
+	  JOIN var_change c ON c.account_no = acct() AND c.page_no = p.no AND c.scope IN ('branch', 'floor')
+	 WHERE f.account_no = acct() AND f.no = $1
 ), was AS (
-	SELECT k.key, c.id, c.new_value
+	SELECT k.*, c.id, c.new_value
 	  FROM k LEFT JOIN LATERAL (
 		SELECT c.id, c.new_value FROM var_change c
-		 WHERE c.account_no = acct() AND c.segment_no = $3 AND c.active AND c.scope = 'branch' AND c.key = k.key
+		 WHERE c.account_no = acct() AND c.segment_no = $3 AND c.active AND c.scope = k.scope AND c.key = k.key AND (k.scope = 'branch' OR c.scope_no = $1)
 		 ORDER BY c.floor_seq DESC, c.no DESC LIMIT 1) c ON true
 ), d AS (
-	DELETE FROM variable v USING was WHERE v.account_no = acct() AND v.scope = 'branch' AND v.scope_no = $2 AND v.key = was.key
+	DELETE FROM variable v USING was WHERE v.account_no = acct() AND v.scope = was.scope AND v.scope_no = was.scope_no AND v.key = was.key
 	   AND was.new_value IS NULL
 )
 INSERT INTO variable (id, scope, scope_no, scope_id, session_no, branch_id, key, value, updated_at)
-SELECT was.id, 'branch', $2, $4, $5, $6, was.key, was.new_value, $7 FROM was WHERE was.new_value IS NOT NULL
+SELECT was.id, was.scope, was.scope_no, was.scope_id, $5, CASE was.scope WHEN 'branch' THEN $6 END, was.key, was.new_value, $7 FROM was WHERE was.new_value IS NOT NULL
     ON CONFLICT ON CONSTRAINT variable_key DO UPDATE SET value = EXCLUDED.value, revision = variable.revision + 1, updated_at = EXCLUDED.updated_at;
 
 -- name: page_update

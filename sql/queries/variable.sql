@@ -69,6 +69,17 @@ SELECT v.scope, v.scope_no, v.scope_id, v.key, v.revision, v.session_no, s.id, v
 -- Tells of a write outside of turns; what turns write is told with them. $1 session id or null, $2 name, $3 data, $4 now
 INSERT INTO event (session_id, name, data, created_at) VALUES ($1, $2, $3, $4);
 
+-- name: variable_promoted
+-- Behind variable_write: what was promoted belongs to the page that held it, not to the reply with which it was committed: another reply of the floor
+-- leaves it. $1 floor no, $2 id of the reply's page
+WITH s AS (
+	SELECT DISTINCT ON (v.key) v.key, p.no
+	  FROM page p JOIN variable v ON v.account_no = acct() AND v.scope = 'page' AND v.scope_no = p.no
+	 WHERE p.account_no = acct() AND p.floor_no = $1 AND p.active AND p.id <> $2 ORDER BY v.key, p.kind = 'output' DESC, p.no DESC
+)
+UPDATE var_change c SET page_no = s.no FROM s, page o
+ WHERE o.account_no = acct() AND o.id = $2 AND c.account_no = acct() AND c.page_no = o.no AND c.source = 'promotion' AND c.key = s.key;
+
 -- name: variable_of_pages
 -- What the pages of a floor that count hold of their own, input before output. $1 floor no
 SELECT v.key, v.value, p.id

@@ -98,5 +98,6 @@ promotions_send(struct ctx *c, const struct turn *t, const struct write_place *a
 	if (rc < 0 || list.n == 0)
 		return rc;
 	var_send(c, &list, &place);
+	db_query(c, STMT_variable_promoted, P_INT(t->floor_no), P_STR(at->page_id));
 	return 0;
 }

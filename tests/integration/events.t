@@ -170,6 +170,24 @@ is(($slow->event(5) // {})->{event}, 'variable.set', 'a slow one the first of it
 @big = map { ($slow->event(10) // {})->{data}{n} // () } 1 .. 3000;
 is_deeply(\@big, [1 .. 3000], 'and all of it, once, in order, when it takes it');
 
+# --- what a turn promotes is told with it ---
+
+{
+	my $id = session('a');
+	$s->patch("/sessions/$id", { model_name => 'm?err=500', settings => { variable_promotion => 'branch' } }, as('a'));
+	$s->post("/sessions/$id/respond", { message => 'hello' }, as('a'));
+	$s->put('/variables', { session_id => $id, key => 'mark', value => 1 }, as('a'));
+	$s->patch("/sessions/$id", { model_name => 'm' }, as('a'));
+	my $heard = sse("?session_id=$id");
+	my ($failed) = @{ $s->get("/floors?session_id=$id", as('a'))->{json}{data} };
+	is($s->post("/floors/$failed->{id}/retry", {}, as('a'))->{status}, 200, 'a failed floor is committed');
+	is($s->post("/sessions/$id/regenerate", {}, as('a'))->{status}, 200, 'and has another page');
+	$s->put('/variables', { scope => 'chat', scope_id => $id, key => 'end', value => 1 }, as('a'));
+	my @heard = $heard->rest(sub { $_[0]{event} eq 'variable.set' });
+	is_deeply([map { [@$_{qw(key fromScope toScope value)}] } payload('variable.promoted', @heard)], [['mark', 'page', 'floor', 1], ['mark', 'floor', 'branch', 1]], 'what was promoted, once');
+	is_deeply([map { scalar @{ $_->{promotedVariables} } } payload('floor.committed', @heard)], [2, 0], 'with the commit that did it');
+}
+
 # --- what is done to sessions and branches, each once ---
 
 {

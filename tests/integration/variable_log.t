@@ -166,6 +166,33 @@ for my $case ([ none => 'page floor' ], [ branch => 'page floor branch' ], [ cha
 	is scalar(log_of("session_id=$p&key=mark")), scalar(split / /, $scopes), "promotion $policy: the next turn promotes nothing";
 }
 
+# ---- what was promoted stays with the page that held it: another reply of the floor leaves it, another question does not ----
+
+{
+	my $p = session(model_name => 'm?err=500', settings => { variable_promotion => 'branch' });
+	$s->post("/sessions/$p/respond", { message => 'x' });
+	my ($floor) = map { $_->{id} } @{ $s->get("/floors?session_id=$p")->{json}{data} };
+	my $held = sub { return join ' ', map { "$_->{scope}=$_->{value}" } sort { $a->{scope} cmp $b->{scope} } grep { $_->{scope} =~ /floor|branch/ } @{ $s->get("/variables?session_id=$p&key=mark")->{json}{data} } };
+	my ($input) = map { $_->{id} } @{ $s->get("/pages?floor_id=$floor")->{json}{data} };
+	my $again = $s->post('/pages', { floor_id => $floor, page_kind => 'input', page_no => 0, version => 2 })->{json}{data}{id};
+	ok $again, 'two versions of what is asked';
+	$s->patch("/pages/$input/activate");
+	is put(session_id => $p, key => 'mark', value => 'one')->{status}, 201, 'a value on the first';
+	$s->patch("/sessions/$p", { model_name => 'm' });
+	is $s->post("/floors/$floor/retry", {})->{status}, 200, 'a reply';
+	is $held->(), 'branch=one floor=one', 'takes it to the floor and the branch';
+	is join(' ', map { $_->{page_id} eq $input ? 'input' : 'reply' } grep { $_->{source} eq 'promotion' } log_of("session_id=$p&key=mark")), 'input input', 'by the page that held it';
+	is $s->post("/sessions/$p/regenerate", {})->{status}, 200, 'another reply';
+	is $held->(), 'branch=one floor=one', 'leaves it';
+	my @replies = sort { $a->{page_no} <=> $b->{page_no} } grep { $_->{page_kind} eq 'output' } @{ $s->get("/pages?floor_id=$floor")->{json}{data} };
+	for my $step ([$replies[0]{id}, 'branch=one floor=one'], [$again, ''], [$replies[1]{id}, ''], [$input, 'branch=one floor=one']) {
+		my $r = $s->patch("/pages/$step->[0]/activate");
+		is $r->{status}, 200, 'a page counts' or diag $r->{raw};
+		is $held->(), $step->[1], 'and what it brought: ' . ($step->[1] || 'nothing');
+	}
+	is_deeply [ $s->invariants ], [], 'invariants hold';
+}
+
 # ---- events of clients' writes ----
 
 my @events = $s->sql("SELECT name, data::json->>'scope', data::json->>'key', data::json->>'value' FROM tavern.event WHERE name LIKE 'variable.%' AND data::json->>'key' IN ('place', 'mood') ORDER BY no");
