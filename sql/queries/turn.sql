@@ -228,7 +228,7 @@ SELECT c.id, c.session_no, c.segment_no, c.floor_seq, p.no, c.scope, c.scope_no,
   FROM page p JOIN var_change c ON c.account_no = acct() AND c.page_no = $1 WHERE p.account_no = acct() AND p.id = $2 ORDER BY c.no;
 
 -- name: floor_copy
--- The head of a branch that other branches show, as a floor of its own: in a new segment, with pages, messages, records and what they wrote
+-- The head of a branch that other branches show, as a floor of its own: in a new segment, with pages, messages and what they wrote
 -- (dryrun 3.2 rule 4). The branch's values stay as they are; the segment's log begins with what they were before the floor. No row: the head has moved.
 -- $1 branch no, $2 floor no, $3 id of the copy, $4 beginning of the other ids, $5 now
 WITH s AS (
@@ -260,12 +260,6 @@ WITH s AS (
 	SELECT $4 || lpad(to_hex(row_number() OVER (ORDER BY m.no)), 4, '0'), pair.new, f.segment_no, m.floor_seq, m.side, m.seq, m.active, m.is_hidden, m.role, m.name,
 	       m.content, m.sent, m.rolls, m.content_format, m.source, m.token_count, m.created_at
 	  FROM f, pair JOIN message m ON m.account_no = acct() AND m.page_no = pair.old ORDER BY m.no
-), t AS (
-	INSERT INTO turn_record (page_no, preset_version, worldbook_versions, regex_versions, character_doc, user_doc, seed, clock, prompt_mode,
-		policy, activated, prompt_digest, token_estimate, snapshot, explain, frame_no, inputs, request_digest, request, created_at)
-	SELECT pair.new, t.preset_version, t.worldbook_versions, t.regex_versions, t.character_doc, t.user_doc, t.seed, t.clock, t.prompt_mode,
-	       t.policy, t.activated, t.prompt_digest, t.token_estimate, t.snapshot, t.explain, t.frame_no, t.inputs, t.request_digest, t.request, t.created_at
-	  FROM pair JOIN turn_record t ON t.account_no = acct() AND t.page_no = pair.old
 ), own AS (
 	INSERT INTO variable (id, scope, scope_no, scope_id, session_no, key, value, updated_at)
 	SELECT $4 || lpad(to_hex(row_number() OVER (ORDER BY v.no)), 4, '0'), v.scope, v.new_no, v.new_id, v.session_no, v.key, v.value, v.updated_at
@@ -274,6 +268,35 @@ WITH s AS (
 	        SELECT v.*, pair.new, pair.id FROM pair JOIN variable v ON v.account_no = acct() AND v.scope = 'page' AND v.scope_no = pair.old) v
 )
 SELECT f.no, f.segment_no FROM f;
+
+-- name: floor_copy_records
+-- Behind floor_copy: how the pages came about. What was recorded names the copied messages from now on, so that it can be made again when the old floor
+-- is gone. A row for each message: its number, then number and id of its copy. $1 floor no, $2 of the copy
+WITH RECURSIVE pair AS (
+	SELECT p.no AS old, n.no AS new FROM page p
+	  JOIN page n ON n.account_no = acct() AND n.floor_no = $2 AND n.kind = p.kind AND n.page_seq = p.page_seq AND n.version = p.version
+	 WHERE p.account_no = acct() AND p.floor_no = $1
+), twin AS (
+	SELECT row_number() OVER (ORDER BY m.no) AS i, m.no, m.id, n.no AS new_no, n.id AS new_id
+	  FROM pair
+	  JOIN message m ON m.account_no = acct() AND m.page_no = pair.old
+	  JOIN message n ON n.account_no = acct() AND n.page_no = pair.new AND n.seq = m.seq
+), named (page_no, i, inputs) AS (
+	SELECT t.page_no, 0::bigint, t.inputs COLLATE "C" FROM pair JOIN turn_record t ON t.account_no = acct() AND t.page_no = pair.old
+	UNION ALL
+	SELECT named.page_no, twin.i, regexp_replace(regexp_replace(replace(named.inputs, '"' || twin.id || '"', '"' || twin.new_id || '"'),
+	       '("before":[[](?:[[][^]]*[]],)*[[])' || twin.no || ',', chr(92) || '1' || twin.new_no || ','),
+	       '("hidden":[[](?:[0-9]+,)*)' || twin.no || '([],])', chr(92) || '1' || twin.new_no || chr(92) || '2')
+	  FROM named JOIN twin ON twin.i = named.i + 1
+), t AS (
+	INSERT INTO turn_record (page_no, preset_version, worldbook_versions, regex_versions, character_doc, user_doc, seed, clock, prompt_mode,
+		policy, activated, prompt_digest, token_estimate, snapshot, explain, frame_no, inputs, request_digest, request, created_at)
+	SELECT pair.new, t.preset_version, t.worldbook_versions, t.regex_versions, t.character_doc, t.user_doc, t.seed, t.clock, t.prompt_mode,
+	       t.policy, t.activated, t.prompt_digest, t.token_estimate, t.snapshot, t.explain, t.frame_no,
+	       (SELECT named.inputs FROM named WHERE named.page_no = t.page_no ORDER BY named.i DESC LIMIT 1), t.request_digest, t.request, t.created_at
+	  FROM pair JOIN turn_record t ON t.account_no = acct() AND t.page_no = pair.old
+)
+SELECT twin.no, twin.new_no, twin.new_id FROM twin;
 
 -- name: floor_copy_vars
 -- Behind floor_copy: the log of the new segment, in the order in which it counts: what the branch's values were as the floor began, what the pages

@@ -18,11 +18,31 @@ branch_make(struct ctx *c, struct turn *t)
 	return 0;
 }
 
+const struct turn_twin *
+turn_twin_of(const struct turn *t, int64_t message_no)
+{
+	for (size_t i = 0; i < t->twins.n; i++)
+		if (t->twins.v[i].no == message_no)
+			return &t->twins.v[i];
+	return NULL;
+}
+
+static int
+twins_take(struct ctx *c, struct turn *t, struct rows *rs)
+{
+	int rc = 0;
+
+	while (rs != NULL && (rc = rows_next(rs)) > 0)
+		vec_push(c->a, &t->twins, ((struct turn_twin){ row_int(rs, 0), row_int(rs, 1), row_str(rs, 2) }));
+	return rc;
+}
+
 int
 turn_place(struct ctx *c, struct turn *t)
 {
 	struct floor_own f;
 
+	t->twins.n = 0;
 	if (t->target.forks && branch_make(c, t) < 0)
 		return -1;
 	if (!t->target.again || !t->target.copies)
@@ -32,7 +52,7 @@ turn_place(struct ctx *c, struct turn *t)
 	if (floor_make_own(c, &f) < 0)
 		return -1;
 	t->segment = f.segment;
-	return 0;
+	return twins_take(c, t, f.twins);
 }
 
 void

@@ -77,10 +77,11 @@ stored_send(struct ctx *c, struct turn *t)
 	for (size_t i = 0; i < t->prompt->nstored; i++) {
 		const struct prompt_stored *p = &t->prompt->stored[i];
 		struct str rolls = rolls_print(c, p->rolls);
+		const struct turn_twin *twin = turn_twin_of(t, p->no);
 
 		if (p->no == 0)
 			continue;
-		sb_addf(&sb, "%s{\"no\":%lld,\"tokens\":%d,\"sent\":", sb.n ? "," : "[", (long long)p->no, p->tokens);
+		sb_addf(&sb, "%s{\"no\":%lld,\"tokens\":%d,\"sent\":", sb.n ? "," : "[", (long long)(twin ? twin->copy_no : p->no), p->tokens);
 		sb_add_json(&sb, p->text);
 		sb_adds(&sb, ",\"rolls\":");
 		sb_add(&sb, rolls.p ? rolls : STR("null"));

@@ -211,6 +211,7 @@ floor_make_own(struct ctx *c, struct floor_own *f)
 	if ((rc = rows_next(rs)) <= 0)
 		return head_moved(c, rc);
 	f->no = row_int(rs, 0);
+	f->twins = db_query(c, STMT_floor_copy_records, P_INT(f->floor_no), P_INT(f->no));
 	if (db_exec(c, STMT_floor_copy_vars, P_INT(f->branch_no), P_INT(f->floor_no), P_INT(f->no), P_STR(prefix),
 		P_INT(c->now), P_INT(was)) < 0 ||
 	    segments_settle(c, f, f->segment, was) < 0)

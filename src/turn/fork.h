@@ -39,6 +39,7 @@ struct floor_own {
 	struct str floor_id;
 	struct str id;               /* asked: of a copy; in any case the floor's then */
 	int64_t no, segment;         /* found or made */
+	struct rows *twins;          /* of a copy: a row for each message: its number, number and id of its copy; NULL = nothing was copied */
 };
 int floor_make_own(struct ctx *c, struct floor_own *f);
 

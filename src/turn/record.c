@@ -151,17 +151,21 @@ own_add(struct sb *out, const struct turn *t)
 	sb_adds(out, ",\"own\":[");
 	for (size_t i = 0; i < t->in.nhistory; i++) {
 		const struct prompt_message *m = &t->in.history[i];
+		const struct turn_twin *twin = turn_twin_of(t, m->no);
 
 		if (m->floor_seq < t->floor_seq || m->no == 0)
 			continue;
-		text_add(out, first ? "" : ",", m->id);
+		text_add(out, first ? "" : ",", twin ? twin->copy_id : m->id);
 		first = false;
 	}
 	sb_addc(out, ']');
 	if (t->in.nhistory > 0 && t->in.history[t->in.nhistory - 1].no == 0)
 		text_add(out, ",\"new\":", t->in.history[t->in.nhistory - 1].id);
-	for (size_t i = 0; i < t->hidden.n; i++)
-		int_add(out, i ? "," : ",\"hidden\":[", t->hidden.v[i]);
+	for (size_t i = 0; i < t->hidden.n; i++) {
+		const struct turn_twin *twin = turn_twin_of(t, t->hidden.v[i]);
+
+		int_add(out, i ? "," : ",\"hidden\":[", twin ? twin->copy_no : t->hidden.v[i]);
+	}
 	sb_adds(out, t->hidden.n ? "]" : "");
 }
 
@@ -174,10 +178,11 @@ before_add(struct sb *out, const struct turn *t)
 	for (size_t i = 0; i < t->prompt->nstored; i++)
 		for (size_t k = 0; t->prompt->stored[i].no != 0 && k < t->in.nhistory; k++) {
 			const struct prompt_message *m = &t->in.history[k];
+			const struct turn_twin *twin = turn_twin_of(t, m->no);
 
 			if (m->no != t->prompt->stored[i].no)
 				continue;
-			int_add(out, any ? ",[" : ",\"before\":[[", m->no);
+			int_add(out, any ? ",[" : ",\"before\":[[", twin ? twin->copy_no : m->no);
 			sb_addf(out, ",%d,%d,%zu]", (int)m->tokens, m->stored.p != NULL, m->rolls ? m->rolls->v.n : 0);
 			any = true;
 		}

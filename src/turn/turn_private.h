@@ -119,6 +119,12 @@ struct turn_target {
 	struct str floor_id, state;
 };
 
+/* A message of the floor before it was copied, and the copy. */
+struct turn_twin {
+	int64_t no, copy_no;
+	struct str copy_id;
+};
+
 enum turn_phase {
 	PHASE_INPUT_RECORDED,
 	PHASE_SEMANTIC_RESOLVED,
@@ -158,6 +164,7 @@ struct turn {
 	struct prompt_decisions decisions;
 	VEC(struct decided) answers;
 	struct var_reads reads;
+	VEC(struct turn_twin) twins;  /* of the floor that was copied when the turn was opened */
 	VEC(int64_t) hidden;          /* messages that were loaded and are hidden */
 	const struct past *past;      /* a turn made again; NULL = a new one */
 	struct macro_vars past_vars;  /* what it falls back to */
@@ -210,6 +217,7 @@ int turn_gather_past(struct turn *t);
 int turn_find(struct turn *t);
 int turn_scope(struct turn *t);
 /* again.c: the parts of a unit of work that make a branch or a floor again */
+const struct turn_twin *turn_twin_of(const struct turn *t, int64_t message_no); /* NULL = it is no message of a floor that was copied */
 int turn_place(struct ctx *c, struct turn *t);      /* in front of what opens a turn: the branch and the floor that it needs */
 void again_open_send(struct ctx *c, struct turn *t);
 int again_opened(struct turn *t);

@@ -139,6 +139,24 @@ is $s->post("/floors/$floor/branch", { branch_id => 'copy' })->{status}, 201, 'a
 $r = $s->post("/sessions/$sid/regenerate", { branch_id => 'copy' });
 is $r->{status}, 200, 'a head that two branches show is copied' or diag $r->{raw};
 push @all, map { [ $r->{json}{data}{floor_id}, "of a copied floor: $_", $_ ] } outputs($r->{json}{data}{floor_id});
+
+# The copy stands by itself: the floor that it was made of goes with the last branch that shows it.
+{
+	my $begun = said($sid, 'Soon gone, fog.', branch_id => 'brief', source_floor_id => $all[3][0]);
+	is $s->post("/sessions/$sid/regenerate", { branch_id => 'brief' })->{status}, 200, 'a head with two pages';
+	my ($typed) = map { $_->{id} } grep { $_->{role} eq 'user' } map { @{ $s->get("/messages?page_id=$_->{id}")->{json}{data} } } @{ $s->get("/pages?floor_id=$begun")->{json}{data} };
+	$s->patch("/messages/$typed", { is_hidden => $yes });
+	is $s->post("/sessions/$sid/regenerate", { branch_id => 'brief' })->{status}, 200, 'a third page, what was said hidden';
+	is $s->post("/floors/$begun/branch", { branch_id => 'lasting' })->{status}, 201, 'a second branch shows it';
+	$r = $s->post("/sessions/$sid/regenerate", { branch_id => 'lasting' });
+	is $r->{status}, 200, 'and copies it' or diag $r->{raw};
+	isnt $r->{json}{data}{floor_id}, $begun, 'indeed';
+	is $s->del("/branches/brief?session_id=$sid")->{status}, 200, 'the first is deleted';
+	is $s->get("/floors/$begun")->{status}, 404, 'and its floor with it';
+	my @left = outputs($r->{json}{data}{floor_id});
+	is scalar @left, 4, 'the copy has all pages';
+	push @all, map { [ $r->{json}{data}{floor_id}, "of a copy whose floor is gone: $_", $_ ] } @left;
+}
 push @all, [ said($sid, 'After all that.'), 'the next turn' ];
 all_same('other pages');
 
