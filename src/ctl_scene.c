@@ -242,7 +242,7 @@ take_chat(struct scene *s, const struct import_file *f, struct receipt *r, struc
 
 	if (s->has_chat)
 		return import_fail(s->a, err, "too_many", "", "a second chat");
-	if (chat_open(s->a, f->bytes, r, &reader, err) < 0)
+	if (chat_open_text(s->a, f->bytes, r, &reader, err) < 0)
 		return -1;
 	take_metadata(s, reader.header.metadata);
 	s->has_chat = true;

@@ -35,10 +35,11 @@ SELECT s.no, x.id, x.segs::bigint[], x.his::int[], x.head, x.forked_from, x.fork
  WHERE b.account_no = acct();
 
 -- name: chat_ids_taken
--- Which of a batch's ids exist already. $1 floor ids, $2 page ids, $3 message ids
+-- Which of a batch's ids exist already. $1 floor ids, $2 page ids, $3 message ids; $4 floor ids that are looked for in the session $5: told
 SELECT 'f', f.id FROM floor f WHERE f.account_no = acct() AND f.id = ANY ($1::text[])
 UNION ALL SELECT 'p', p.id FROM page p WHERE p.account_no = acct() AND p.id = ANY ($2::text[])
-UNION ALL SELECT 'm', m.id FROM message m WHERE m.account_no = acct() AND m.id = ANY ($3::text[]);
+UNION ALL SELECT 'm', m.id FROM message m WHERE m.account_no = acct() AND m.id = ANY ($3::text[])
+UNION ALL SELECT 'told', f.id FROM floor f WHERE f.account_no = acct() AND f.id = ANY ($4::text[]) AND f.session_no = $5;
 
 -- name: chat_floors
 -- A batch. $1 floors, $2 pages with their floor's id, $3 messages with their page's id, $4 session no
@@ -73,17 +74,22 @@ SELECT x.id, p.no, f.segment_no, f.floor_seq, CASE p.kind WHEN 'input' THEN 0 WH
 SELECT story_analyze();
 
 -- name: chat_variables
--- $1 = [{id, log, scope, branch, ref, key, value, updated_at}], log null = no entry of the log; $2 session no, $3 session id
+-- $1 = [{id, log, scope, branch, ref, ref_made, key, value, updated_at}], log null = no entry of the log; a floor or page has the id ref, or ref_made if
+-- that was taken. $2 session no, $3 session id
 WITH s AS (
 	SELECT no FROM session WHERE account_no = acct() AND no = $2
 ), x AS (
 	SELECT x.*, s.no AS session_no, b.segs[cardinality(b.segs)] AS segment_no, b.head_seq,
-	       CASE x.scope WHEN 'chat' THEN s.no WHEN 'branch' THEN b.no
-	            WHEN 'floor' THEN (SELECT f.no FROM floor f WHERE f.account_no = acct() AND f.id = x.ref)
-	            WHEN 'page' THEN (SELECT p.no FROM page p WHERE p.account_no = acct() AND p.id = x.ref) END AS scope_no,
-	       CASE x.scope WHEN 'chat' THEN $3::text WHEN 'branch' THEN 'branch:' || $3::text || ':' || x.branch ELSE x.ref END AS scope_id
-	  FROM s, json_to_recordset($1) AS x (id text, log text, scope text, branch text, ref text, key text, value text, updated_at bigint)
+	       CASE x.scope WHEN 'chat' THEN s.no WHEN 'branch' THEN b.no ELSE t.no END AS scope_no,
+	       CASE x.scope WHEN 'chat' THEN $3::text WHEN 'branch' THEN 'branch:' || $3::text || ':' || x.branch ELSE t.id END AS scope_id
+	  FROM s CROSS JOIN json_to_recordset($1) AS x (id text, log text, scope text, branch text, ref text, ref_made text, key text, value text, updated_at bigint)
 	  LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = $2 AND b.id = x.branch
+	  LEFT JOIN LATERAL (
+		(SELECT f.no, f.id FROM floor f WHERE x.scope = 'floor' AND f.account_no = acct() AND f.id = ANY (ARRAY[x.ref, x.ref_made]) AND f.session_no = $2
+		  ORDER BY f.id = x.ref DESC LIMIT 1)
+		UNION ALL
+		(SELECT p.no, p.id FROM page p JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no AND f.session_no = $2
+		  WHERE x.scope = 'page' AND p.account_no = acct() AND p.id = ANY (ARRAY[x.ref, x.ref_made]) ORDER BY p.id = x.ref DESC LIMIT 1)) t ON true
 ), l AS (
 	INSERT INTO var_change (id, session_no, segment_no, floor_seq, scope, scope_no, key, new_value, source, created_at)
 	SELECT x.log, x.session_no, x.segment_no, x.head_seq, x.scope, x.scope_no, x.key, x.value, 'import', x.updated_at FROM x
@@ -94,16 +100,20 @@ SELECT x.id, x.scope, x.scope_no, x.scope_id, x.session_no, CASE x.scope WHEN 'b
     ON CONFLICT ON CONSTRAINT variable_key DO UPDATE SET value = EXCLUDED.value, updated_at = EXCLUDED.updated_at;
 
 -- name: chat_log
--- $1 = [{id, scope, branch, ref, page, key, path, value, segment, floor, active, source, detail, created_at}], $2 session no
+-- $1 = [{id, scope, branch, ref, ref_made, page, page_made, key, path, value, segment, floor, active, source, detail, created_at}] as in chat_variables,
+-- $2 session no
 INSERT INTO var_change (id, session_no, segment_no, floor_seq, page_no, active, scope, scope_no, key, path, new_value, source, detail, created_at)
 SELECT y.id, s.no, y.segment, y.floor, y.page_no, y.active, y.scope, y.scope_no, y.key, y.path, y.value, y.source, y.detail, y.created_at
   FROM session s, LATERAL (
-	SELECT x.*, (SELECT p.no FROM page p WHERE p.account_no = acct() AND p.id = x.page) AS page_no,
+	SELECT x.*, (SELECT p.no FROM page p JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no AND f.session_no = $2
+	              WHERE p.account_no = acct() AND p.id = ANY (ARRAY[x.page, x.page_made]) ORDER BY p.id = x.page DESC LIMIT 1) AS page_no,
 	       CASE x.scope WHEN 'chat' THEN s.no WHEN 'branch' THEN (SELECT b.no FROM branch b WHERE b.account_no = acct() AND b.session_no = s.no AND b.id = x.branch)
-	            WHEN 'floor' THEN (SELECT f.no FROM floor f WHERE f.account_no = acct() AND f.id = x.ref)
-	            WHEN 'page' THEN (SELECT p.no FROM page p WHERE p.account_no = acct() AND p.id = x.ref) END AS scope_no
-	  FROM json_to_recordset($1) AS x (id text, scope text, branch text, ref text, page text, key text, path text, value text, segment bigint, floor int,
-		active boolean, source text, detail json, created_at bigint)) y
+	            WHEN 'floor' THEN (SELECT f.no FROM floor f WHERE f.account_no = acct() AND f.id = ANY (ARRAY[x.ref, x.ref_made]) AND f.session_no = $2
+	                                ORDER BY f.id = x.ref DESC LIMIT 1)
+	            WHEN 'page' THEN (SELECT p.no FROM page p JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no AND f.session_no = $2
+	                               WHERE p.account_no = acct() AND p.id = ANY (ARRAY[x.ref, x.ref_made]) ORDER BY p.id = x.ref DESC LIMIT 1) END AS scope_no
+	  FROM json_to_recordset($1) AS x (id text, scope text, branch text, ref text, ref_made text, page text, page_made text, key text, path text, value text,
+		segment bigint, floor int, active boolean, source text, detail json, created_at bigint)) y
  WHERE s.account_no = acct() AND s.no = $2 AND y.scope_no IS NOT NULL;
 
 -- name: chat_head

@@ -182,7 +182,7 @@ import_chat(struct request *r)
 	if ((int64_t)src.bytes.n > set->chat_inline_bytes)
 		return fail(r->ctx, ERR_TOO_LARGE, "payload_too_large", "the file is larger than %lld bytes: use POST /import/chat/jobs",
 		    (long long)set->chat_inline_bytes);
-	w.bytes = src.bytes;
+	w.text = pieces_of(src.bytes);
 	w.title = src.title;
 	w.character_id = src.character_id;
 	return chat_import(r->ctx, &w) < 0 ? -1 : reply_data(r, w.result);

@@ -45,18 +45,28 @@ struct chat_floor {
 /* ---- .thchat ---- */
 
 struct thchat {
-	struct str floors, log; /* arrays, raw */
-	size_t pos, index;
+	struct pieces *text;
+	int64_t floors, log;     /* where these lists begin; -1 = absent */
+	int64_t pos;             /* behind the floor that was read last; 0 = none yet */
+	size_t index;
 	const struct json *data; /* the other members */
 	const struct json *own;  /* data.tavernd: what only this server writes; NULL = not from here */
 };
 
-/* Is it one, by its first members? */
+/* Is it one, by its first members? The beginning of the text suffices. */
 bool thchat_is(struct str bytes);
-/* -1: bad JSON, another version, no floors. */
-int thchat_open(struct arena *a, struct str bytes, struct thchat *t, struct import_error *err);
+/* -1: bad JSON, another version, no floors. Without a code in *err, here and below: text->failed. */
+int thchat_open(struct arena *a, struct pieces *text, struct thchat *t, struct import_error *err);
+/* The same with the whole text. */
+int thchat_open_text(struct arena *a, struct str bytes, struct thchat *t, struct import_error *err);
 /* 1 the next floor, 0 the end, -1. */
 int thchat_next(struct arena *a, struct thchat *t, struct chat_floor *out, struct import_error *err);
+/* The floor of an element. `where` names it in errors. 1 or -1. */
+int thchat_floor(
+    struct arena *a, struct str raw, const char *where, struct chat_floor *out, struct import_error *err);
+/* The elements of a list that begins at `list`, raw: 1 the next one, which lives until the text is read again,
+ * 0 the end, -1 no list (or text->failed). *pos starts at 0 and is then the place behind the element. */
+int thchat_element(struct pieces *text, int64_t list, int64_t *pos, struct str *out);
 /* The floor as an element of the array. */
 void thchat_write_floor(struct sb *out, struct arena *a, const struct chat_floor *f);
 

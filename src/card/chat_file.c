@@ -23,35 +23,51 @@ static const struct shape_field message_fields[] = {
 	/* clang-format on */
 };
 
+struct line {
+	struct str text; /* lives until the next one */
+	bool too_long;   /* then the text is its beginning */
+};
+
 /* The next line that is not blank; false at the end. */
 static bool
-line_next(struct str bytes, size_t *pos, size_t *line, struct str *out)
+line_next(struct pieces *p, int64_t *pos, size_t *line, struct line *out)
 {
-	while (*pos < bytes.n) {
-		size_t end = str_chr(bytes, '\n', *pos);
+	struct str s;
 
-		if (end == STR_NPOS)
-			end = bytes.n;
-		*out = str_trim(str_sub(bytes, *pos, end));
-		*pos = end + 1;
+	while (pieces_at(p, *pos, 1, &s) == 0 && s.n > 0) {
+		size_t end = str_chr(s, '\n', 0), seen = s.n;
+
+		while (end == STR_NPOS && *pos + (int64_t)seen < p->size && seen <= LIM_CHAT_LINE) {
+			if (pieces_at(p, *pos, seen + 1, &s) < 0)
+				return false;
+			end = str_chr(s, '\n', seen);
+			seen = s.n;
+		}
+		out->text = str_trim(str_sub(s, 0, end == STR_NPOS ? s.n : end));
+		out->too_long = out->text.n > LIM_CHAT_LINE;
 		++*line;
-		if (out->n > 0)
+		*pos += (int64_t)(end == STR_NPOS ? s.n : end + 1);
+		while (out->too_long && end == STR_NPOS && pieces_at(p, *pos, 1, &s) == 0 && s.n > 0) {
+			end = str_chr(s, '\n', 0); /* the rest of it */
+			*pos += (int64_t)(end == STR_NPOS ? s.n : end + 1);
+		}
+		if (out->text.n > 0)
 			return true;
 	}
 	return false;
 }
 
 static struct json *
-line_read(struct arena *a, struct str text, const char **why)
+line_read(struct arena *a, const struct line *line, const char **why)
 {
 	struct receipt notes = { .a = a };
 	struct json_error bad = { 0 };
 	struct json *doc;
 
 	*why = "longer than a line may be";
-	if (text.n > LIM_CHAT_LINE)
+	if (line->too_long)
 		return NULL;
-	doc = json_read(a, shape_text(a, text, &notes), LIM_JSON_DEPTH, &bad);
+	doc = json_read(a, shape_text(a, line->text, &notes), LIM_JSON_DEPTH, &bad);
 	*why = bad.what ? bad.what : "no object";
 	return json_type(doc) == JSON_OBJECT ? doc : NULL;
 }
@@ -72,17 +88,17 @@ is_header(const struct json *doc)
 
 /* Some line near the beginning must be a header or a message. */
 static int
-check_chat(struct arena *a, struct str bytes, struct import_error *err)
+check_chat(struct arena *a, struct pieces *text, int64_t pos, struct import_error *err)
 {
 	struct arena_mark m = arena_mark(a);
 	enum import_kind kind = IMPORT_UNKNOWN;
-	size_t pos = 0, line = 0;
-	struct str text;
+	size_t no = 0;
+	struct line line;
 	const char *why = "empty";
 	bool any = false, found = false;
 
-	for (int i = 0; i < LOOK_AHEAD && !found && line_next(bytes, &pos, &line, &text); i++) {
-		const struct json *doc = line_read(a, text, &why);
+	for (int i = 0; i < LOOK_AHEAD && !found && line_next(text, &pos, &no, &line); i++) {
+		const struct json *doc = line_read(a, &line, &why);
 
 		any = true;
 		found = doc && (is_message(doc) || is_header(doc));
@@ -90,8 +106,8 @@ check_chat(struct arena *a, struct str bytes, struct import_error *err)
 			kind = import_kind_of(doc);
 	}
 	arena_rewind(a, m);
-	if (found)
-		return 0;
+	if (found || text->failed)
+		return found ? 0 : -1;
 	if (!any)
 		return import_fail(a, err, "chat_empty", "", "the file is empty");
 	return import_fail(a, err, "not_a_chat", "",
@@ -100,24 +116,27 @@ check_chat(struct arena *a, struct str bytes, struct import_error *err)
 }
 
 int
-chat_open(struct arena *a, struct str bytes, struct receipt *receipt, struct chat_reader *r,
+chat_open(struct arena *a, struct pieces *text, struct receipt *receipt, struct chat_reader *r,
     struct import_error *err)
 {
-	size_t pos = 0, line = 0;
-	struct str text;
+	struct line line;
+	struct str head;
 	const char *why;
 	struct json *doc;
+	int64_t pos;
+	size_t no = 0;
 
-	if (str_starts(bytes, STR("\xef\xbb\xbf")))
-		bytes = str_sub(bytes, 3, bytes.n);
-	*r = (struct chat_reader){ .bytes = bytes, .receipt = receipt };
+	*r = (struct chat_reader){ .text = text, .receipt = receipt };
 	r->header.user_name = r->header.character_name = STR("");
-	if (check_chat(a, bytes, err) < 0)
+	if (pieces_at(text, 0, 3, &head) < 0)
 		return -1;
-	if (!line_next(bytes, &pos, &line, &text) || !is_header(doc = line_read(a, text, &why)))
-		return 0;
+	r->pos = pos = str_starts(head, STR("\xef\xbb\xbf")) ? 3 : 0;
+	if (check_chat(a, text, pos, err) < 0)
+		return -1;
+	if (!line_next(text, &pos, &no, &line) || !is_header(doc = line_read(a, &line, &why)))
+		return text->failed ? -1 : 0;
 	r->pos = pos;
-	r->line = line;
+	r->line = no;
 	r->header.doc = doc;
 	if (json_get_str(doc, "user_name").p)
 		r->header.user_name = json_get_str(doc, "user_name");
@@ -126,6 +145,16 @@ chat_open(struct arena *a, struct str bytes, struct receipt *receipt, struct cha
 	if (json_type(json_get(doc, "chat_metadata")) == JSON_OBJECT)
 		r->header.metadata = json_get(doc, "chat_metadata");
 	return 0;
+}
+
+int
+chat_open_text(struct arena *a, struct str bytes, struct receipt *receipt, struct chat_reader *r,
+    struct import_error *err)
+{
+	struct pieces *text = arena_new(a, struct pieces);
+
+	*text = pieces_of(bytes);
+	return chat_open(a, text, receipt, r, err);
 }
 
 static void
@@ -221,12 +250,12 @@ read_message(struct chat_reader *r, struct arena *a, struct json *doc, struct ch
 int
 chat_next(struct chat_reader *r, struct arena *a, struct chat_message *out)
 {
-	struct str text;
+	struct line line;
 
-	while (line_next(r->bytes, &r->pos, &r->line, &text)) {
+	while (line_next(r->text, &r->pos, &r->line, &line)) {
 		struct arena_mark m = arena_mark(a);
 		const char *why;
-		struct json *doc = line_read(a, text, &why);
+		struct json *doc = line_read(a, &line, &why);
 
 		if (doc && is_message(doc)) {
 			r->messages++;

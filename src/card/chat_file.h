@@ -5,6 +5,7 @@
 #ifndef CARD_CHAT_FILE_H
 #define CARD_CHAT_FILE_H
 
+#include "pieces.h"
 #include "receipt.h"
 
 #include "base/sb.h"
@@ -41,16 +42,20 @@ struct chat_message {
 };
 
 struct chat_reader {
-	struct str bytes;
-	size_t pos, line;
+	struct pieces *text;
+	int64_t pos;
+	size_t line;
 	size_t messages, skipped, swipes; /* counted so far */
 	struct chat_header header;
 	struct receipt *receipt;
 };
 
 /* Starts; reads the header line if there is one. -1: chat_empty, not_a_chat (the first lines are no chat).
- * `r->receipt` may be set before. */
-int chat_open(struct arena *a, struct str bytes, struct receipt *receipt, struct chat_reader *r,
+ * `receipt` may be NULL. Without a code in *err, here and below: text->failed. */
+int chat_open(struct arena *a, struct pieces *text, struct receipt *receipt, struct chat_reader *r,
+    struct import_error *err);
+/* The same with the whole text. */
+int chat_open_text(struct arena *a, struct str bytes, struct receipt *receipt, struct chat_reader *r,
     struct import_error *err);
 /*
  * Next message into arena `a` (the caller may rewind it between messages). 1, or 0 at the end.

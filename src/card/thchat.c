@@ -1,10 +1,12 @@
 /*
- * thchat: TavernHeadless's chat files. The text is walked by its bytes and only one floor at a time becomes a
- * tree: files of tens of megabytes need no more memory than their largest floor. Unknown members are kept.
+ * thchat: TavernHeadless's chat files. The text is walked by its bytes, through a window, and only one floor at
+ * a time becomes a tree: files of any size need no more memory than their largest floor. Unknown members are
+ * kept.
  */
 #include "chat.h"
 
 #include "base/limits.h"
+#include "base/vec.h"
 #include "import.h"
 #include "shape.h"
 
@@ -13,31 +15,209 @@
 bool
 thchat_is(struct str bytes)
 {
-	struct str spec = json_raw(bytes, "spec");
+	struct str key, value;
+	size_t pos = 0;
 
-	return str_is(spec, "\"" SPEC "\"");
+	if (str_starts(bytes, STR("\xef\xbb\xbf")))
+		bytes = str_sub(bytes, 3, bytes.n);
+	while (json_raw_member(bytes, &pos, &key, &value))
+		if (str_is(key, "\"spec\""))
+			return str_is(value, "\"" SPEC "\"");
+	return false;
 }
 
-/* One object from the first to the last byte, by its brackets; what lies between is read piece by piece. */
-static bool
-balanced(struct str s)
-{
-	size_t open = 0;
+/* ---- walking over the text ---- */
 
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] == '"') {
-			for (i++; i < s.n && s.p[i] != '"'; i++)
-				if (s.p[i] == '\\')
-					i++;
-			if (i >= s.n)
-				return false;
-		} else if (s.p[i] == '{' || s.p[i] == '[')
-			open++;
-		else if ((s.p[i] == '}' || s.p[i] == ']') && (open == 0 || (--open == 0 && i + 1 < s.n)))
+/* A place in the text, and the bytes from `hold` on, which stay together while `keeps`. */
+struct walk {
+	struct pieces *text;
+	int64_t at, hold;
+	struct str w; /* from hold on */
+	bool keeps;
+};
+
+/* The byte at the place; -1 behind the end. */
+static inline int
+peek(struct walk *k)
+{
+	if ((size_t)(k->at - k->hold) < k->w.n)
+		return (unsigned char)k->w.p[k->at - k->hold];
+	if (k->at >= k->text->size)
+		return -1;
+	if (!k->keeps)
+		k->hold = k->at;
+	if (pieces_at(k->text, k->hold, (size_t)(k->at - k->hold) + 1, &k->w) < 0)
+		return -1;
+	return (unsigned char)k->w.p[k->at - k->hold];
+}
+
+static int
+skip_blanks(struct walk *k)
+{
+	int c;
+
+	while ((c = peek(k)) == ' ' || c == '\t' || c == '\n' || c == '\r')
+		k->at++;
+	return c;
+}
+
+/* At the opening quote: behind the closing one. false at the end of the text. */
+static bool
+skip_string(struct walk *k)
+{
+	int c;
+
+	for (k->at++; (c = peek(k)) != '"'; k->at++) {
+		if (c == '\\')
+			k->at++;
+		if (c < 0)
 			return false;
 	}
-	return open == 0 && s.n > 0 && s.p[0] == '{';
+	k->at++;
+	return true;
 }
+
+/* A value, an object or list by its brackets: what lies between is looked at when it is read. */
+static bool
+skip_value(struct walk *k)
+{
+	size_t open = 0;
+	int c = peek(k);
+
+	if (c == '"')
+		return skip_string(k);
+	if (c != '{' && c != '[') {
+		while (c >= 0 && (c > 127 || strchr(",]}: \t\n\r", c) == NULL)) {
+			k->at++;
+			c = peek(k);
+		}
+		return c >= 0;
+	}
+	do {
+		c = peek(k);
+		if (c < 0 || (c == '"' && !skip_string(k)))
+			return false;
+		if (c == '"')
+			continue;
+		k->at++;
+		if (c == '{' || c == '[')
+			open++;
+		else if (c == '}' || c == ']')
+			open--;
+	} while (open > 0);
+	return true;
+}
+
+/* From here on the bytes stay together. */
+static void
+hold(struct walk *k, bool keeps)
+{
+	size_t gone = (size_t)(k->at - k->hold);
+
+	k->w = gone < k->w.n ? str_sub(k->w, gone, k->w.n) : STR("");
+	k->hold = k->at;
+	k->keeps = keeps;
+}
+
+struct member {
+	struct str key; /* without quotes and escapes */
+	int64_t from, to;
+};
+
+struct members {
+	VEC(struct member) v;
+};
+
+/* At '{': the members of the object, and those of its member `inner`, too. The place is behind it then. */
+static bool
+walk_members(struct arena *a, struct walk *k, const char *inner, struct members *out, struct members *in)
+{
+	int c;
+
+	for (k->at++; (c = skip_blanks(k)) == '"' || c == ',';) {
+		struct member m;
+
+		if (c == ',') {
+			k->at++;
+			if (out->v.n == 0 || skip_blanks(k) != '"')
+				return false;
+		} else if (out->v.n > 0)
+			return false;
+		hold(k, true);
+		if (!skip_string(k))
+			return false;
+		m.key = arena_str(a, json_raw_text(a, str_sub(k->w, 0, (size_t)(k->at - k->hold))));
+		hold(k, false);
+		if (skip_blanks(k) != ':')
+			return false;
+		k->at++;
+		c = skip_blanks(k);
+		m.from = k->at;
+		if (inner && c == '{' && str_is(m.key, inner)) {
+			*in = (struct members){ .v.n = 0 };
+			if (!walk_members(a, k, NULL, in, NULL))
+				return false;
+		} else if (!skip_value(k))
+			return false;
+		m.to = k->at;
+		vec_push(a, &out->v, m);
+	}
+	k->at++;
+	return c == '}';
+}
+
+/* The last of equal names, or NULL. */
+static const struct member *
+member_find(const struct members *list, const char *key)
+{
+	for (size_t i = list->v.n; i > 0; i--)
+		if (str_is(list->v.v[i - 1].key, key))
+			return &list->v.v[i - 1];
+	return NULL;
+}
+
+/* Its raw text; lives until the text is read again. */
+static struct str
+member_raw(struct pieces *text, const struct member *m)
+{
+	struct str s;
+
+	if (m == NULL || pieces_at(text, m->from, (size_t)(m->to - m->from), &s) < 0)
+		return STR("");
+	return str_sub(s, 0, (size_t)(m->to - m->from));
+}
+
+static bool
+begins(struct pieces *text, const struct member *m, char c)
+{
+	struct str s;
+
+	return m && pieces_at(text, m->from, 1, &s) == 0 && s.n > 0 && s.p[0] == c;
+}
+
+int
+thchat_element(struct pieces *text, int64_t list, int64_t *pos, struct str *out)
+{
+	struct walk k = { .text = text, .at = *pos ? *pos : list, .hold = *pos ? *pos : list };
+	int c = skip_blanks(&k);
+
+	if (c == ']' && *pos)
+		return 0;
+	if (c != (*pos ? ',' : '['))
+		return -1;
+	k.at++;
+	c = skip_blanks(&k);
+	if (c == ']' && *pos == 0)
+		return 0;
+	hold(&k, true);
+	if (c < 0 || c == ']' || c == ',' || !skip_value(&k))
+		return -1;
+	*out = str_sub(k.w, 0, (size_t)(k.at - k.hold));
+	*pos = k.at;
+	return 1;
+}
+
+/* ---- reading ---- */
 
 static struct json *
 piece(struct arena *a, struct str raw, struct import_error *err, const char *what)
@@ -53,60 +233,80 @@ piece(struct arena *a, struct str raw, struct import_error *err, const char *wha
 
 /* The members of `data`; floors and the log stay text. */
 static int
-take_data(struct arena *a, struct str raw, struct thchat *t, struct import_error *err)
+take_data(struct arena *a, const struct members *list, struct thchat *t, struct import_error *err)
 {
 	struct json *data = json_object(a);
-	struct str key, value;
-	size_t pos = 0;
 
-	while (json_raw_member(raw, &pos, &key, &value)) {
-		struct str name = json_raw_text(a, key);
+	for (size_t i = 0; i < list->v.n; i++) {
+		const struct member *m = &list->v.v[i];
+		struct import_error bad = { .offset = -1 };
 
-		if (str_is(name, "floors"))
-			t->floors = value;
-		else if (str_is(name, "variable_log"))
-			t->log = value;
+		if (str_is(m->key, "floors"))
+			t->floors = m->from;
+		else if (str_is(m->key, "variable_log"))
+			t->log = m->from;
 		else {
-			struct import_error bad = { .offset = -1 };
-			struct json *j = piece(a, value, &bad, arena_strdup(a, name));
+			struct json *j = piece(a, member_raw(t->text, m), &bad, arena_strdup(a, m->key));
 
+			if (t->text->failed)
+				return -1;
 			if (bad.code) {
 				*err = bad;
 				return -1;
 			}
-			json_set_s(data, name, j);
+			json_set_s(data, m->key, j);
 		}
 	}
-	if (!str_is(str_trim(str_sub(raw, pos ? pos : 1, raw.n)), "}"))
-		return import_fail(a, err, "invalid_json", "data", "data is no JSON object");
 	t->data = data;
 	t->own = json_get(data, "tavernd");
 	return 0;
 }
 
-int
-thchat_open(struct arena *a, struct str bytes, struct thchat *t, struct import_error *err)
+/* One object from the first to the last byte: ranges of its members. */
+static bool
+take_apart(struct arena *a, struct pieces *text, struct members *top, struct members *data)
 {
+	struct walk k = { .text = text };
+	struct str head;
+
+	if (pieces_at(text, 0, 3, &head) == 0 && str_starts(head, STR("\xef\xbb\xbf")))
+		k.at = k.hold = 3;
+	return skip_blanks(&k) == '{' && walk_members(a, &k, "data", top, data) && skip_blanks(&k) < 0;
+}
+
+int
+thchat_open(struct arena *a, struct pieces *text, struct thchat *t, struct import_error *err)
+{
+	struct members top = { 0 }, data = { 0 };
 	struct str version;
 
-	*t = (struct thchat){ 0 };
-	if (str_starts(bytes, STR("\xef\xbb\xbf")))
-		bytes = str_sub(bytes, 3, bytes.n);
-	bytes = str_trim(bytes);
-	if (!balanced(bytes))
-		return import_fail(
-		    a, err, "invalid_json", "", "the file is not one JSON object: it may have been cut off");
-	if (!thchat_is(bytes))
+	*t = (struct thchat){ .text = text, .floors = -1, .log = -1 };
+	if (!take_apart(a, text, &top, &data) || text->failed)
+		return text->failed ? -1
+				    : import_fail(a, err, "invalid_json", "",
+					  "the file is not one JSON object: it may have been cut off");
+	if (!str_is(member_raw(text, member_find(&top, "spec")), "\"" SPEC "\"") && !text->failed)
 		return import_fail(a, err, "not_a_chat", "spec", "no chat: spec is not \"" SPEC "\"");
-	version = json_raw_text(a, json_raw(bytes, "spec_version"));
+	version = json_raw_text(a, member_raw(text, member_find(&top, "spec_version")));
 	if (!str_starts(version, STR("1.")))
 		return import_fail(a, err, "import_unsupported_version", "spec_version",
 		    "version \"%.*s\" is not supported; 1.x is", STR_ARG(version));
-	if (take_data(a, json_raw(bytes, "data"), t, err) < 0)
+	if (!begins(text, member_find(&top, "data"), '{'))
+		return import_fail(a, err, "invalid_json", "data", "data is no JSON object");
+	if (take_data(a, &data, t, err) < 0)
 		return -1;
-	if (t->floors.n == 0 || t->floors.p[0] != '[')
+	if (!begins(text, member_find(&data, "floors"), '['))
 		return import_fail(a, err, "not_a_chat", "data.floors", "no chat: data.floors is not a list");
-	return 0;
+	return text->failed ? -1 : 0;
+}
+
+int
+thchat_open_text(struct arena *a, struct str bytes, struct thchat *t, struct import_error *err)
+{
+	struct pieces *text = arena_new(a, struct pieces);
+
+	*text = pieces_of(bytes);
+	return thchat_open(a, text, t, err);
 }
 
 /* What is left of an object without the members that we know; NULL if nothing. */
@@ -215,22 +415,14 @@ take_page(struct arena *a, const struct json *o, struct chat_page *p)
 }
 
 int
-thchat_next(struct arena *a, struct thchat *t, struct chat_floor *out, struct import_error *err)
+thchat_floor(struct arena *a, struct str raw, const char *where, struct chat_floor *out, struct import_error *err)
 {
 	static const char *const known[] = { "floor_no", "branch_id", "parent_floor_id_ref", "state",
 		"token_in", "token_out", "superseded_at", "superseded_by_floor_id_ref", "created_at",
 		"updated_at", "_original_id", "pages", "tavernd", NULL };
 	static const char *const states[] = { "draft", "committed", "failed", NULL };
 	const struct json *o, *list, *own;
-	struct str raw;
-	const char *where;
 
-	if (!json_raw_next(t->floors, &t->pos, &raw))
-		return str_is(str_trim(str_sub(t->floors, t->pos ? t->pos : 1, t->floors.n)), "]")
-			   ? 0
-			   : import_fail(
-				 a, err, "invalid_json", "data.floors", "data.floors is no JSON list");
-	where = arena_printf(a, "data.floors.%zu", t->index++);
 	o = piece(a, raw, err, where);
 	if (json_type(o) != JSON_OBJECT)
 		return err->code ? -1
@@ -255,6 +447,19 @@ thchat_next(struct arena *a, struct thchat *t, struct chat_floor *out, struct im
 	for (size_t i = 0; i < out->n; i++)
 		take_page(a, json_at(list, i), &out->pages[i]);
 	return 1;
+}
+
+int
+thchat_next(struct arena *a, struct thchat *t, struct chat_floor *out, struct import_error *err)
+{
+	struct str raw;
+	int rc = thchat_element(t->text, t->floors, &t->pos, &raw);
+
+	if (rc <= 0)
+		return rc == 0 || t->text->failed ? rc
+						  : import_fail(a, err, "invalid_json", "data.floors",
+							"data.floors is no JSON list");
+	return thchat_floor(a, raw, arena_printf(a, "data.floors.%zu", t->index++), out, err);
 }
 
 /* ---- writing ---- */

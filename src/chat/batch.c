@@ -4,8 +4,10 @@
  */
 #include "chat/chat_private.h"
 
-#include "base/id.h"
+#include "base/digest.h"
 #include "card/import.h"
+
+#include <stdio.h>
 
 #define BATCH_FLOORS 200
 #define BATCH_BYTES (1u << 20)
@@ -28,7 +30,10 @@ struct batch {
 		const char *page;
 	} greet[16];
 	size_t n_greet;
-	struct map *taken;
+	struct map *taken; /* kind and id: of this account already */
+	struct map *got;   /* kind and id of the file -> the id that it got (const char *) */
+	struct map *told;  /* ids of floors before the batch that its floors may name */
+	bool again;        /* asks for the ids that were made, too */
 };
 
 /* ---- reading ---- */
@@ -42,11 +47,12 @@ add_replaced(struct importer *im, struct chat_floor *f, struct import_error *err
 	    map_get(im->plan.replaced, str_c(plan_key(a, f->branch_id, f->floor_no)));
 
 	for (size_t i = 0; list && i < list->v.n; i++) {
-		struct thchat one = { .floors = str_c(arena_printf(a, "[%.*s]", STR_ARG(list->v.v[i]))) };
 		struct chat_floor old;
 		struct chat_page *pages;
+		struct str raw;
 
-		if (thchat_next(a, &one, &old, err) < 0)
+		if (pieces_at(im->t.text, list->v.v[i].at, list->v.v[i].n, &raw) < 0 ||
+		    thchat_floor(a, str_sub(raw, 0, list->v.v[i].n), "data.floors", &old, err) < 0)
 			return -1;
 		pages = arena_array(a, struct chat_page, f->n + old.n);
 		memcpy(pages, f->pages, f->n * sizeof(*pages));
@@ -71,7 +77,7 @@ next_floor(struct importer *im, struct placed *out, struct import_error *err)
 		rc = chat_next_floor(&im->lines, a, &out->f);
 		out->segment_no = im->segs[0];
 		out->seq = (int32_t)im->floors;
-		return rc;
+		return im->lines.text->failed ? -1 : rc;
 	}
 	for (;;) {
 		const struct plan_place *at;
@@ -136,9 +142,34 @@ collect(struct batch *b)
 
 /* ---- ids ---- */
 
-static void
-want(struct sb *list, struct str id)
+static const char *
+id_key(struct arena *a, char kind, struct str id)
 {
+	return arena_printf(a, "%c%.*s", kind, STR_ARG(id));
+}
+
+const char *
+chat_made_id(const struct importer *im, char kind, struct str id)
+{
+	struct arena *a = im->c->a;
+	struct digest d = digest_sha256(str_c(
+	    arena_printf(a, "%.*s %c%.*s", STR_ARG(im->w->session_id), kind, STR_ARG(id))));
+	struct id made = id_make(im->began, d.b);
+
+	return arena_strdup(a, str_c(made.s));
+}
+
+/* In the first round the file's own id, in the second the one that it gets if that is taken. */
+static void
+want(struct batch *b, struct sb *list, char kind, struct str id)
+{
+	struct arena *a = b->im->c->a;
+
+	if (b->again) {
+		if (id.n == 0 || (id_valid(id) && !map_has(b->taken, str_c(id_key(a, kind, id)))))
+			return;
+		id = str_c(chat_made_id(b->im, kind, id));
+	}
 	if (!id_valid(id))
 		return;
 	sb_addc(list, list->n ? ',' : '{');
@@ -151,53 +182,93 @@ want(struct sb *list, struct str id)
 	sb_addc(list, '"');
 }
 
+static void
+want_floor(struct batch *b, struct sb *lists, const struct chat_floor *f, struct str before)
+{
+	want(b, &lists[0], 'f', f->id);
+	for (size_t p = 0; p < f->n; p++) {
+		want(b, &lists[1], 'p', f->pages[p].id);
+		for (size_t m = 0; m < f->pages[p].n; m++)
+			want(b, &lists[2], 'm', f->pages[p].said[m].id);
+	}
+	if (b->again && f->parent_id.n > 0 && !str_eq(f->parent_id, before)) { /* under either name, in this session */
+		struct str made = str_c(chat_made_id(b->im, 'f', f->parent_id));
+
+		b->again = false;
+		want(b, &lists[3], 'f', f->parent_id);
+		want(b, &lists[3], 'f', made);
+		b->again = true;
+	}
+}
+
 static int
 taken_tx(struct ctx *c, void *arg)
 {
 	struct batch *b = arg;
-	struct sb lists[3] = { sb_new(c->a), sb_new(c->a), sb_new(c->a) };
+	struct sb lists[4] = { sb_new(c->a), sb_new(c->a), sb_new(c->a), sb_new(c->a) };
 	struct rows *rs;
 	int rc;
 
-	for (size_t i = 0; i < b->v.n; i++) {
-		const struct chat_floor *f = &b->v.v[i].f;
-
-		want(&lists[0], f->id);
-		for (size_t p = 0; p < f->n; p++) {
-			want(&lists[1], f->pages[p].id);
-			for (size_t m = 0; m < f->pages[p].n; m++)
-				want(&lists[2], f->pages[p].said[m].id);
-		}
-	}
-	for (int i = 0; i < 3; i++)
+	for (size_t i = 0; i < b->v.n; i++)
+		want_floor(b, lists, &b->v.v[i].f, i > 0 ? b->v.v[i - 1].f.id : STR_NULL);
+	for (int i = 0; i < 4; i++)
 		sb_adds(&lists[i], lists[i].n ? "}" : "{}");
-	b->taken = map_create(c->a);
 	rs = db_query(c, STMT_chat_ids_taken, P_STR(sb_str(&lists[0])), P_STR(sb_str(&lists[1])),
-	    P_STR(sb_str(&lists[2])));
-	while ((rc = rows_next(rs)) > 0)
-		map_set(b->taken,
-		    str_c(arena_printf(c->a, "%.*s%.*s", STR_ARG(row_str(rs, 0)), STR_ARG(row_str(rs, 1)))),
-		    b);
+	    P_STR(sb_str(&lists[2])), P_STR(sb_str(&lists[3])), P_INT(b->im->session_no));
+	while ((rc = rows_next(rs)) > 0) {
+		const char *key = id_key(c->a, row_str(rs, 0).p[0], row_str(rs, 1));
+
+		map_set(str_is(row_str(rs, 0), "told") ? b->told : b->taken, str_c(key), b);
+	}
 	return rc;
+}
+
+/* What of the file's ids is taken, then what of those that stand for them. */
+static int
+look_up_ids(struct batch *b)
+{
+	struct ctx *c = b->im->c;
+
+	b->again = false;
+	if (db_tx(c, DB_READ, taken_tx, b) < 0)
+		return -1;
+	b->again = true;
+	return db_tx(c, DB_READ, taken_tx, b) < 0 ? -1 : 0;
 }
 
 /* The id that a thing of the file gets: its own if it is free. kind: f, p or m. */
 static const char *
 id_for(struct batch *b, char kind, struct str id)
 {
-	struct importer *im = b->im;
-	struct id fresh = id_new(im->c->now);
-	const char *key = arena_printf(im->c->a, "%c%.*s", kind, STR_ARG(id)), *out;
+	struct arena *a = b->im->c->a;
+	struct id fresh = id_new(b->im->c->now);
+	const char *key = id_key(a, kind, id), *out = NULL;
 
-	if (id_valid(id) && !map_has(b->taken, str_c(key)) && !map_has(im->ids, str_c(key)))
-		out = arena_strdup(im->keep, id);
+	if (id.n == 0 || map_has(b->got, str_c(key)))
+		return arena_strdup(a, str_c(fresh.s));
+	if (id_valid(id) && !map_has(b->taken, str_c(key)))
+		out = arena_strdup(a, id);
 	else
-		out = arena_strdup(im->keep, str_c(fresh.s));
-	if (id.n > 0 && kind != 'm' && !map_has(im->ids, str_c(key)))
-		map_set(im->ids, str_c(key), (void *)(uintptr_t)out);
-	else if (id.n > 0 && kind == 'm')
-		map_set(im->ids, str_c(key), (void *)(uintptr_t) "");
-	return out;
+		out = chat_made_id(b->im, kind, id);
+	map_set(b->got, str_c(key), (void *)(uintptr_t)out);
+	if (str_is(id, out) || !map_has(b->taken, str_c(id_key(a, kind, str_c(out)))))
+		return out;
+	return arena_strdup(a, str_c(fresh.s)); /* a second one of that name: who names it means the first */
+}
+
+/* The floor that a floor of the file names: of this batch, or written before. */
+static const char *
+parent_of(struct batch *b, struct str id)
+{
+	struct arena *a = b->im->c->a;
+	const char *made, *got = map_get(b->got, str_c(id_key(a, 'f', id)));
+
+	if (got)
+		return got;
+	if (map_has(b->told, str_c(id_key(a, 't', id))))
+		return arena_strdup(a, id);
+	made = chat_made_id(b->im, 'f', id);
+	return map_has(b->told, str_c(id_key(a, 't', str_c(made)))) ? made : NULL;
 }
 
 /* ---- rows as JSON ---- */
@@ -320,9 +391,7 @@ add_floor(struct batch *b, struct placed *pl)
 	struct importer *im = b->im;
 	const struct chat_floor *f = &pl->f;
 	struct sb *s = &b->floors;
-	const char *parent =
-	    f->parent_id.n ? map_get(im->ids, str_c(arena_printf(im->c->a, "f%.*s", STR_ARG(f->parent_id))))
-			   : pl->parent;
+	const char *parent = f->parent_id.n ? parent_of(b, f->parent_id) : pl->parent;
 	const char *shown[3] = { NULL, NULL, NULL };
 	static const char *const kinds[] = { "input", "mixed", "output" };
 
@@ -446,8 +515,8 @@ build(struct batch *b)
 
 		pl->id = id_for(b, 'f', pl->f.id);
 		if (!im->thchat) { /* one line of floors: each names the one before it */
-			pl->parent = map_get(im->ids, STR("last"));
-			map_set(im->ids, STR("last"), (void *)(uintptr_t)pl->id);
+			pl->parent = im->last[0] ? arena_strdup(im->c->a, str_c(im->last)) : NULL;
+			snprintf(im->last, sizeof(im->last), "%s", pl->id);
 		}
 		if (pl->seq > im->head && !im->thchat)
 			im->head = pl->seq;
@@ -469,11 +538,13 @@ chat_import_batch(struct importer *im)
 		.floors = sb_new(c->a),
 		.pages = sb_new(c->a),
 		.said = sb_new(c->a),
-		.taken = map_create(c->a) };
+		.taken = map_create(c->a),
+		.got = map_create(c->a),
+		.told = map_create(c->a) };
 	bool own = im->thchat && im->t.own;
 	int rc = collect(&b);
 
-	if (rc > 0 && im->thchat && db_tx(c, DB_READ, taken_tx, &b) < 0)
+	if (rc > 0 && im->thchat && look_up_ids(&b) < 0)
 		rc = -1;
 	if (rc > 0 && !own && !im->greeting_over && db_tx(c, DB_READ, greet_tx, &b) < 0)
 		rc = -1;

@@ -4,6 +4,7 @@
 #ifndef CHAT_CHAT_PRIVATE_H
 #define CHAT_CHAT_PRIVATE_H
 
+#include "base/id.h"
 #include "base/map.h"
 #include "chat/chat.h"
 #include "token/token.h"
@@ -25,7 +26,7 @@ struct plan {
 	int32_t *upto;        /* [n_segs]: seen by more than one branch up to here; -1 = by none */
 	bool own;             /* the file says it itself; else floors are counted in each branch */
 	struct map *floors;   /* id of the file -> struct plan_place */
-	struct map *replaced; /* branch and number -> VEC of raw floors that others took the place of */
+	struct map *replaced; /* branch and number -> places of floors that others took the place of */
 };
 
 struct plan_place {
@@ -35,7 +36,10 @@ struct plan_place {
 };
 
 struct plan_raws {
-	VEC(struct str) v;
+	VEC(struct {
+		int64_t at;
+		size_t n;
+	}) v;
 };
 
 /* The first look over the floors of a file. Lives in `keep`. 0 or -1. */
@@ -61,15 +65,19 @@ struct importer {
 	const struct json *card, *user;
 	enum prompt_mode mode;
 	int64_t session_no, branch_no, created_at, updated_at;
-	int64_t *segs;   /* numbers of the plan's segments */
-	struct map *ids; /* "f<id>", "p<id>" of the file -> the one that it got (const char *) */
+	int64_t began;
+	int64_t *segs;         /* numbers of the plan's segments */
+	char last[ID_LEN + 1]; /* id of the floor before, in a file that is one line of them */
 	struct token_choice tokens;
 	bool greeting_over; /* the user has spoken */
 	int64_t floors, pages, said, swipes, variables, head;
 };
 
-/* An error of the file as the request's: 400 import_parse_error (or 413). Returns -1. */
+/* An error of the file as the request's: 400 import_parse_error (or 413). Without a code it is recorded
+ * already. Returns -1. */
 int chat_refuse(struct ctx *c, const struct import_error *err);
+/* The id that a thing of the file gets if its own is taken: the same for whoever refers to it. */
+const char *chat_made_id(const struct importer *im, char kind, struct str id);
 /* Reads the next batch of floors and writes it. 1, 0 the end, -1. */
 int chat_import_batch(struct importer *im);
 

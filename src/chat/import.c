@@ -9,6 +9,7 @@
 #include "store/asset.h"
 
 #define HIDDEN_MS 600000
+#define LOOK 65536 /* bytes in which a file shows what it is */
 
 int
 chat_refuse(struct ctx *c, const struct import_error *err)
@@ -16,6 +17,8 @@ chat_refuse(struct ctx *c, const struct import_error *err)
 	struct sb details = sb_new(c->a);
 	bool version = err->code && strcmp(err->code, "import_unsupported_version") == 0;
 
+	if (!err->code)
+		return -1;
 	fail(c, err->too_large ? ERR_TOO_LARGE : ERR_INVALID,
 	    err->too_large ? "payload_too_large"
 	    : version      ? err->code
@@ -295,13 +298,14 @@ begin_tx(struct ctx *c, void *arg)
 
 /* ---- the end ---- */
 
-static struct str
-mapped(const struct importer *im, char kind, struct str id)
+/* A floor or page that the file names: its id there, and the one that it has if that was taken. */
+static void
+add_named(struct importer *im, struct sb *s, const char *as, char kind, struct str id)
 {
-	const char *to =
-	    id.n ? map_get(im->ids, str_c(arena_printf(im->c->a, "%c%.*s", kind, STR_ARG(id)))) : NULL;
-
-	return to ? str_c(to) : STR_NULL;
+	sb_addf(s, ",\"%s\":", as);
+	sb_add_json(s, id.n ? id : STR_NULL);
+	sb_addf(s, ",\"%s_made\":", as);
+	sb_add_json(s, id.n ? str_c(chat_made_id(im, kind, id)) : STR_NULL);
 }
 
 static void
@@ -317,10 +321,8 @@ add_variable(struct importer *im, struct sb *s, const struct json *v, struct str
 	sb_add_json(s, scope);
 	sb_adds(s, ",\"branch\":");
 	sb_add_json(s, str_is(scope, "branch") ? ref : STR_NULL);
-	sb_adds(s, ",\"ref\":");
-	sb_add_json(s, str_is(scope, "floor")  ? mapped(im, 'f', ref)
-		       : str_is(scope, "page") ? mapped(im, 'p', ref)
-					       : STR_NULL);
+	add_named(im, s, "ref", str_is(scope, "floor") ? 'f' : 'p',
+	    str_is(scope, "floor") || str_is(scope, "page") ? ref : STR_NULL);
 	sb_adds(s, ",\"key\":");
 	sb_add_json(s, json_get_str(v, "key"));
 	sb_adds(s, ",\"value\":");
@@ -435,11 +437,9 @@ log_entry(struct importer *im, struct sb *s, const struct json *o)
 	int64_t seg = json_get_int(o, "segment", -1);
 	struct id id = id_new(im->c->now);
 
-	sb_addf(s, "%s{\"id\":\"%s\",\"ref\":", s->n ? "," : "[", id.s);
-	sb_add_json(s, str_is(scope, "floor") ? mapped(im, 'f', json_get_str(o, "ref"))
-					      : mapped(im, 'p', json_get_str(o, "ref")));
-	sb_adds(s, ",\"page\":");
-	sb_add_json(s, mapped(im, 'p', json_get_str(o, "page")));
+	sb_addf(s, "%s{\"id\":\"%s\"", s->n ? "," : "[", id.s);
+	add_named(im, s, "ref", str_is(scope, "floor") ? 'f' : 'p', json_get_str(o, "ref"));
+	add_named(im, s, "page", 'p', json_get_str(o, "page"));
 	if (seg >= 0 && (size_t)seg < im->plan.n_segs)
 		sb_addf(s, ",\"segment\":%lld", (long long)im->segs[seg]);
 	for (size_t i = 0; i < sizeof(verbatim) / sizeof(*verbatim); i++)
@@ -455,15 +455,15 @@ import_log(struct importer *im)
 {
 	struct ctx *c = im->c;
 	struct str raw;
-	size_t pos = 0;
-	bool more = im->thchat && im->t.own && im->t.log.n > 0;
+	int64_t pos = 0;
+	bool more = im->thchat && im->t.own && im->t.log >= 0;
 
 	while (more) {
 		struct arena_mark m = arena_mark(c->a);
 		struct log_batch b = { im, sb_new(c->a) };
 		int n = 0;
 
-		while (n < LOG_BATCH && (more = json_raw_next(im->t.log, &pos, &raw))) {
+		while (n < LOG_BATCH && (more = thchat_element(im->t.text, im->t.log, &pos, &raw) > 0)) {
 			struct json_error bad;
 			const struct json *o = json_read(c->a, raw, LIM_JSON_DEPTH, &bad);
 
@@ -475,7 +475,7 @@ import_log(struct importer *im)
 			n++;
 		}
 		sb_addc(&b.s, ']');
-		if (n > 0 && db_tx(c, DB_WRITE, log_tx, &b) < 0)
+		if (im->t.text->failed || (n > 0 && db_tx(c, DB_WRITE, log_tx, &b) < 0))
 			return -1;
 		arena_rewind(c->a, m);
 	}
@@ -496,16 +496,21 @@ static int
 open_file(struct importer *im)
 {
 	struct ctx *c = im->c;
+	struct pieces *text = &im->w->text;
 	struct import_error err = { .offset = -1 };
+	struct str head;
 	int rc;
 
-	im->thchat = thchat_is(im->w->bytes);
+	text->keep = im->keep;
+	if (pieces_at(text, 0, LOOK, &head) < 0)
+		return -1;
+	im->thchat = thchat_is(head);
 	if (im->thchat) {
-		rc = thchat_open(c->a, im->w->bytes, &im->t, &err);
+		rc = thchat_open(c->a, text, &im->t, &err);
 		if (rc == 0)
 			rc = chat_plan(im->keep, c->a, &im->t, &im->plan, &err);
 	} else {
-		rc = chat_open(c->a, im->w->bytes, &im->receipt, &im->lines, &err);
+		rc = chat_open(c->a, text, &im->receipt, &im->lines, &err);
 		im->plan.n_branches = im->plan.n_segs = 1;
 		im->plan.branches = arena_new(im->keep, struct plan_branch);
 		*im->plan.branches = (struct plan_branch){ .id = STR("main"), .forked_at = -1, .n = 1 };
@@ -548,7 +553,7 @@ chat_import(struct ctx *c, struct chat_import *w)
 	arena_defer(c->a, drop_arena, im.keep);
 	w->session_id = arena_str(c->a, str_c(id.s));
 	im.receipt = (struct receipt){ .a = im.keep };
-	im.ids = map_create(im.keep);
+	im.began = c->now;
 	im.cols = json_object(c->a);
 	im.origin = json_object(c->a);
 	if (open_file(&im) < 0)
@@ -560,8 +565,7 @@ chat_import(struct ctx *c, struct chat_import *w)
 		return -1;
 	while ((rc = chat_import_batch(&im)) > 0)
 		if ((batches++ == 0 && db_tx(c, DB_WRITE, analyze_tx, NULL) < 0) ||
-		    (w->step && w->step(w->arg, "publishing", (int64_t)(im.thchat ? im.t.pos : im.lines.pos),
-				   (int64_t)w->bytes.n) < 0))
+		    (w->step && w->step(w->arg, "publishing", im.thchat ? im.t.pos : im.lines.pos, w->text.size) < 0))
 			return -1;
 	if (rc < 0)
 		return -1;

@@ -68,8 +68,9 @@ begin_branch(struct look *l, struct str id, struct str parent)
 	return me;
 }
 
+/* A floor that lies at `at` of the file. */
 static void
-note_floor(struct look *l, struct str raw)
+note_floor(struct look *l, struct str raw, int64_t at)
 {
 	struct str branch = raw_text(l->tmp, raw, "branch_id"), id = raw_text(l->tmp, raw, "_original_id");
 	struct plan_place *place = arena_new(l->keep, struct plan_place);
@@ -86,7 +87,9 @@ note_floor(struct look *l, struct str raw)
 			list = arena_new(l->keep, struct plan_raws);
 			map_set(l->p->replaced, str_c(key), list);
 		}
-		vec_push(l->keep, &list->v, raw);
+		vec_add(l->keep, &list->v);
+		list->v.v[list->v.n - 1].at = at;
+		list->v.v[list->v.n - 1].n = raw.n;
 		place->gone = true;
 	} else {
 		b = (size_t)(uintptr_t)map_get(l->by_id, branch);
@@ -164,7 +167,7 @@ chat_plan(
 	struct look l = { .keep = keep, .tmp = tmp, .p = out, .by_id = map_create(keep) };
 	struct arena_mark m = arena_mark(tmp);
 	struct str raw;
-	size_t pos = 0;
+	int64_t pos = 0;
 
 	*out = (struct plan){ .floors = map_create(keep), .replaced = map_create(keep) };
 	if (json_has(t->own, "branches")) {
@@ -172,13 +175,15 @@ chat_plan(
 			return -1;
 	} else {
 		begin_branch(&l, STR("main"), STR_NULL);
-		while (json_raw_next(t->floors, &pos, &raw)) {
-			note_floor(&l, raw);
+		while (thchat_element(t->text, t->floors, &pos, &raw) > 0) {
+			note_floor(&l, raw, pos - (int64_t)raw.n);
 			arena_rewind(tmp, m);
 			if (l.branches.n > BRANCHES_MAX)
 				return import_fail(keep, err, "invalid_value", "data.floors",
 				    "more than %d branches", BRANCHES_MAX);
 		}
+		if (t->text->failed)
+			return -1;
 		out->branches = l.branches.v;
 		out->n_branches = out->n_segs = l.branches.n;
 	}

@@ -17,6 +17,8 @@
 #define ID_TAIL 12
 #define ATTEMPTS 5
 
+_Static_assert(JOB_PIECE <= PIECES_ROOM, "a fetch gives a piece");
+
 int
 transfer_queue(struct ctx *c, struct transfer *t)
 {
@@ -40,20 +42,51 @@ step(void *arg, const char *phase, int64_t done, int64_t total)
 
 struct input {
 	struct job *j;
-	struct sb text;
+	int64_t at; /* of the piece that is wanted */
+	struct str piece;
 };
+
+static int
+input_size_tx(struct ctx *c, void *arg)
+{
+	struct chat_import *w = arg;
+	const struct job *j = w->arg;
+	struct rows *rs = db_query(c, STMT_job_file_size, P_INT(j->no), P_C("input"));
+
+	if (rows_next(rs) <= 0)
+		return -1;
+	w->text.size = row_int(rs, 0);
+	return w->text.size > 0
+		   ? 0
+		   : fail(c, ERR_GONE, "artifact_expired", "the file of the import is no longer kept");
+}
 
 static int
 input_tx(struct ctx *c, void *arg)
 {
 	struct input *in = arg;
-	struct str piece;
-	int rc;
+	int rc = job_file_read(c, in->j->no, JOB_INPUT, in->at, &in->piece);
 
-	sb_truncate(&in->text, 0);
-	while ((rc = job_file_read(c, in->j->no, JOB_INPUT, (int64_t)in->text.n, &piece)) > 0)
-		sb_add(&in->text, piece);
-	return rc;
+	return rc > 0 ? 0
+	       : rc < 0
+		   ? -1
+		   : fail(c, ERR_GONE, "artifact_expired", "the file of the import is no longer kept");
+}
+
+static int64_t
+input_fetch(void *arg, int64_t at, char *to)
+{
+	struct input *in = arg;
+	struct ctx *c = in->j->c;
+	struct arena_mark m = arena_mark(c->a);
+
+	in->at = at - at % JOB_PIECE;
+	if (db_tx(c, DB_READ, input_tx, in) < 0)
+		return -1;
+	in->piece = str_sub(in->piece, (size_t)(at - in->at), in->piece.n);
+	memcpy(to, in->piece.p, in->piece.n);
+	arena_rewind(c->a, m);
+	return (int64_t)in->piece.n;
 }
 
 static int
@@ -78,19 +111,17 @@ int
 transfer_import(struct job *j)
 {
 	const struct job_env *env = j->env;
-	struct input in = { j, sb_new(j->c->a) };
-	struct chat_import w = { .title = json_get_str(j->args, "title"),
+	struct input in = { .j = j };
+	struct chat_import w = { .text = { .fetch = input_fetch, .arg = &in },
+		.title = json_get_str(j->args, "title"),
 		.character_id = json_get_str(j->args, "character_id"),
 		.model = env->set->llm_model,
 		.step = step,
 		.last = import_last,
 		.arg = j };
 
-	if (job_progress(j, "parsing", 0, 0) < 0 || db_tx(j->c, DB_READ, input_tx, &in) < 0)
+	if (job_progress(j, "parsing", 0, 0) < 0 || db_tx(j->c, DB_READ, input_size_tx, &w) < 0)
 		return -1;
-	w.bytes = sb_str(&in.text);
-	if (w.bytes.n == 0)
-		return fail(j->c, ERR_GONE, "artifact_expired", "the file of the import is no longer kept");
 	if (chat_import(j->c, &w) < 0)
 		return -1;
 	fill_words(j);

@@ -28,10 +28,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct chat_reader r, again;
 	struct str out;
 
-	if (chat_open(a, (struct str){ (const char *)data, size }, &notes, &r, &err) < 0) {
+	if (chat_open_text(a, (struct str){ (const char *)data, size }, &notes, &r, &err) < 0) {
 		promise_refusal(&err);
 	} else if ((out = rewritten(a, &r)).n > 0) {
-		promise(chat_open(a, out, NULL, &again, &err) == 0, "what was written can be read");
+		promise(chat_open_text(a, out, NULL, &again, &err) == 0, "what was written can be read");
 		promise(str_eq(rewritten(a, &again), out), "chat export is a fixed point");
 		promise(again.messages == r.messages && again.skipped == 0, "no message is lost");
 	}

@@ -6,12 +6,13 @@ static void
 thchat(struct arena *a, struct str bytes)
 {
 	struct import_error err = { 0 };
+	struct pieces text;
 	struct thchat t, again;
 	struct chat_floor f;
 	struct sb out = sb_new(a), twice = sb_new(a);
 	int rc;
 
-	if (thchat_open(a, bytes, &t, &err) < 0) {
+	if (thchat_open_text(a, bytes, &t, &err) < 0) {
 		promise_refusal(&err);
 		return;
 	}
@@ -24,7 +25,8 @@ thchat(struct arena *a, struct str bytes)
 		return;
 	}
 	sb_adds(&out, out.n ? "]" : "[]");
-	again = (struct thchat){ .floors = sb_str(&out) };
+	text = pieces_of(sb_str(&out));
+	again = (struct thchat){ .text = &text };
 	while ((rc = thchat_next(a, &again, &f, &err)) > 0) {
 		sb_addc(&twice, twice.n ? ',' : '[');
 		thchat_write_floor(&twice, a, &f);
@@ -44,7 +46,7 @@ lines(struct arena *a, struct str bytes)
 	struct sb out = sb_new(a);
 	size_t floors = 0;
 
-	if (chat_open(a, bytes, NULL, &r, &err) < 0)
+	if (chat_open_text(a, bytes, NULL, &r, &err) < 0)
 		return;
 	names = chat_names(a, &r);
 	for (; chat_next_floor(&r, a, &f) > 0; floors++)

@@ -12,7 +12,7 @@ chat_ok(struct str text)
 	struct chat_reader r;
 
 	notes = (struct receipt){ .a = a };
-	if (chat_open(a, text, &notes, &r, &err) < 0)
+	if (chat_open_text(a, text, &notes, &r, &err) < 0)
 		fail_msg("refused: %s: %s", err.code, err.message);
 	return r;
 }
@@ -165,7 +165,7 @@ test_refused(void **state)
 		struct import_error err = { 0 };
 		struct chat_reader r;
 
-		assert_int_equal(chat_open(a, str_c(rows[i].text), NULL, &r, &err), -1);
+		assert_int_equal(chat_open_text(a, str_c(rows[i].text), NULL, &r, &err), -1);
 		assert_string_equal(err.code, rows[i].code);
 	}
 }
@@ -227,7 +227,7 @@ test_streaming(void **state)
 	size_t n = 0;
 
 	(void)state;
-	assert_int_equal(chat_open(a, text, NULL, &r, NULL), 0);
+	assert_int_equal(chat_open_text(a, text, NULL, &r, NULL), 0);
 	for (;;) {
 		struct arena_mark mark = arena_mark(mine);
 

@@ -30,7 +30,7 @@ test_fixed_point(void **state)
 	struct sb out = sb_new(a);
 
 	(void)state;
-	assert_int_equal(thchat_open(a, str_c(arena_printf(a, WRAP("[%s]"), floor_text)), &t, &err), 0);
+	assert_int_equal(thchat_open_text(a, str_c(arena_printf(a, WRAP("[%s]"), floor_text)), &t, &err), 0);
 	same_str(json_get_str(t.data, "title"), "T");
 	assert_null(t.own);
 	assert_int_equal(thchat_next(a, &t, &f, &err), 1);
@@ -70,7 +70,7 @@ test_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		err = (struct import_error){ 0 };
-		assert_int_equal(thchat_open(a, str_c(rows[i].text), &t, &err), -1);
+		assert_int_equal(thchat_open_text(a, str_c(rows[i].text), &t, &err), -1);
 		assert_string_equal(err.code, rows[i].code);
 	}
 }
@@ -87,7 +87,7 @@ test_bad_floor(void **state)
 		struct import_error err = { 0 };
 		int rc;
 
-		assert_int_equal(thchat_open(a, str_c(bad[i]), &t, &err), 0);
+		assert_int_equal(thchat_open_text(a, str_c(bad[i]), &t, &err), 0);
 		while ((rc = thchat_next(a, &t, &f, &err)) > 0)
 			;
 		assert_int_equal(rc, -1);
@@ -115,7 +115,7 @@ test_lines(void **state)
 	size_t n = 0;
 
 	(void)state;
-	assert_int_equal(chat_open(a, text, NULL, &r, &err), 0);
+	assert_int_equal(chat_open_text(a, text, NULL, &r, &err), 0);
 	names = chat_names(a, &r);
 	same_str(names.user, "A");
 	same_str(names.character, "B");
@@ -129,6 +129,85 @@ test_lines(void **state)
 	assert_string_equal(sb_c(&out), text.p);
 }
 
+/* A text that comes in pieces of a few bytes. */
+struct dripping {
+	struct str text;
+	size_t drop;
+	int64_t fails_at; /* -1 = never */
+};
+
+static int64_t
+drip(void *arg, int64_t at, char *to)
+{
+	const struct dripping *d = arg;
+	struct str s = str_sub(d->text, (size_t)at, (size_t)at + d->drop);
+
+	if (d->fails_at >= 0 && at >= d->fails_at)
+		return -1;
+	memcpy(to, s.p, s.n);
+	return (int64_t)s.n;
+}
+
+static struct pieces
+dripping(struct dripping *d)
+{
+	return (struct pieces){ .size = (int64_t)d->text.n, .fetch = drip, .arg = d, .keep = a };
+}
+
+static struct str
+floors_again(struct pieces *text, size_t *n)
+{
+	struct import_error err = { 0 };
+	struct sb out = sb_new(a);
+	struct chat_floor f;
+	struct thchat t;
+
+	*n = 0;
+	if (thchat_open(a, text, &t, &err) < 0)
+		return STR_NULL;
+	while (thchat_next(a, &t, &f, &err) > 0) {
+		thchat_write_floor(&out, a, &f);
+		++*n;
+	}
+	return sb_str(&out);
+}
+
+static void
+test_pieces(void **state)
+{
+	struct sb floors = sb_new(a), lines = sb_new(a);
+	size_t n;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		sb_addf(&floors, "%s%s", i ? " ,\n" : "", floor_text);
+		sb_addf(&lines, "{\"name\":\"B\",\"is_user\":%s,\"mes\":\"%d\"}\n%s", i % 2 ? "true" : "false", i, i % 3 ? "" : "\n");
+	}
+	for (size_t drop = 1; drop < 5000; drop = drop * 3 + 1) {
+		struct dripping d = { str_c(arena_printf(a, " " WRAP("[%s]"), sb_c(&floors))), drop, -1 };
+		struct pieces whole = pieces_of(d.text), text = dripping(&d);
+		struct import_error err = { 0 };
+		struct chat_reader r;
+		struct chat_floor f;
+		struct str want = floors_again(&whole, &n), got = floors_again(&text, &n);
+
+		assert_int_equal(n, 40);
+		assert_true(str_eq(got, want));
+		d.fails_at = (int64_t)d.text.n / 2;
+		text = dripping(&d);
+		assert_null(floors_again(&text, &n).p);
+		assert_true(text.failed);
+		d = (struct dripping){ sb_str(&lines), drop, -1 };
+		text = dripping(&d);
+		assert_int_equal(chat_open(a, &text, NULL, &r, &err), 0);
+		for (n = 0; chat_next_floor(&r, a, &f) > 0; n++)
+			continue;
+		assert_int_equal(n, 21); /* a first line of the character's, a last one of the user's */
+		assert_int_equal(r.messages, 40);
+		assert_int_equal(r.line, 54);
+	}
+}
+
 int
 main(void)
 {
@@ -137,6 +216,7 @@ main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_bad_floor),
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
