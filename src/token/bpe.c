@@ -7,108 +7,19 @@
 
 #include <stdatomic.h>
 
-static const uint64_t mix_a = 0x9e3779b97f4a7c15u, mix_b = 0xd6e8feb86659fd93u;
-
-/* Up to eight bytes, zero-padded, low byte first. */
-static inline uint64_t
-head_of(const uint8_t *p, size_t len, size_t room)
+void
+bpe_open(struct bpe *b, const struct bpe_image *image)
 {
-	uint64_t v = 0;
-
-	if (room < 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) {
-		for (size_t i = 0; i < len && i < 8; i++)
-			v |= (uint64_t)p[i] << (8 * i);
-		return v;
-	}
-	memcpy(&v, p, 8);
-	return len < 8 ? v & (((uint64_t)1 << (8 * len)) - 1) : v;
-}
-
-static inline uint64_t
-slot_hash(uint64_t head, const uint8_t *p, size_t len)
-{
-	uint64_t h = (head ^ (len * mix_b)) * mix_a;
-
-	if (len > 8)
-		h = (h ^ (h >> 29) ^ head_of(p + len - 8, 8, 8)) * mix_b;
-	return (h ^ (h >> 32)) * mix_a;
-}
-
-static inline size_t
-maybe_bit(uint64_t hash)
-{
-	return (size_t)(hash >> 20) & (((size_t)1 << BPE_MAYBE_BITS) - 1);
-}
-
-static inline bool
-is_three(const uint8_t *p)
-{
-	return (p[0] & 0xf0) == 0xe0 && (p[1] & 0xc0) == 0x80 && (p[2] & 0xc0) == 0x80;
-}
-
-static inline uint32_t
-three_of(const uint8_t *p)
-{
-	return (uint32_t)(p[0] & 0x0f) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
-}
-
-static void
-slot_put(struct bpe *b, uint32_t id, uint32_t at, size_t len)
-{
-	const uint8_t *p = b->file + at;
-	uint64_t head = head_of(p, len, len);
-	size_t mask = ((size_t)1 << (64 - b->shift)) - 1;
-	uint64_t hash = slot_hash(head, p, len);
-	size_t i = hash >> b->shift;
-
-	while (b->slots[i].at_len)
-		i = (i + 1) & mask;
-	b->maybe[maybe_bit(hash) / 64] |= (uint64_t)1 << (maybe_bit(hash) % 64);
-	b->slots[i] = (struct bpe_slot){ .head = head, .id = id, .at_len = at | (uint32_t)len << 24 };
-}
-
-struct bpe *
-bpe_build(struct arena *a, const uint8_t *file, size_t size)
-{
-	struct bpe *b = arena_new(a, struct bpe);
-	uint32_t id = 0;
-
-	b->file = file;
-	for (size_t at = 0; at < size; at += 1 + file[at])
-		b->n++;
-	for (b->shift = 63; ((size_t)1 << (64 - b->shift)) < b->n + b->n / 4;) /* three quarters full */
-		b->shift--;
-	b->marks = arena_array(a, uint32_t, b->n / BPE_STEP + 1);
-	b->two = arena_array(a, uint32_t, 65536);
-	b->three = arena_array(a, uint32_t, 65536);
-	b->slots = arena_array(a, struct bpe_slot, (size_t)1 << (64 - b->shift));
-	b->maybe = arena_array(a, uint64_t, ((size_t)1 << BPE_MAYBE_BITS) / 64);
-	for (size_t i = 0; i < 256; i++)
-		b->one[i] = BPE_NONE;
-	for (size_t i = 0; i < 65536; i++)
-		b->two[i] = b->three[i] = BPE_NONE;
-	for (size_t at = 0; at < size; at += 1 + file[at], id++) {
-		const uint8_t *p = file + at + 1;
-		size_t len = file[at];
-
-		if (id % BPE_STEP == 0)
-			b->marks[id / BPE_STEP] = (uint32_t)at;
-		if (len == 1)
-			b->one[p[0]] = id;
-		else if (len == 2)
-			b->two[p[0] << 8 | p[1]] = id;
-		else if (len == 3 && is_three(p))
-			b->three[three_of(p)] = id;
-		else
-			slot_put(b, id, (uint32_t)at + 1, len);
-	}
-	return b;
+	b->image = image;
+	b->shift = 64 - (unsigned)__builtin_ctz(image->slots_n);
+	b->marks = (const uint32_t *)(image->slots + image->slots_n);
+	b->ranks = (const uint8_t *)(b->marks + image->marks_n);
 }
 
 struct str
 bpe_bytes(const struct bpe *b, uint32_t id)
 {
-	const uint8_t *p = b->file + b->marks[id / BPE_STEP];
+	const uint8_t *p = b->ranks + b->marks[id / BPE_STEP];
 
 	for (uint32_t i = id % BPE_STEP; i > 0; i--)
 		p += 1 + *p;
@@ -118,25 +29,25 @@ bpe_bytes(const struct bpe *b, uint32_t id)
 uint32_t
 bpe_rank(const struct bpe *b, const uint8_t *p, size_t len, size_t room)
 {
-	size_t mask = ((size_t)1 << (64 - b->shift)) - 1, i;
+	size_t mask = (size_t)b->image->slots_n - 1, i;
 	uint64_t head, hash;
 
 	if (len == 1)
-		return b->one[p[0]];
+		return b->image->one[p[0]];
 	if (len == 2)
-		return b->two[p[0] << 8 | p[1]];
-	if (len == 3 && is_three(p))
-		return b->three[three_of(p)];
+		return b->image->two[p[0] << 8 | p[1]];
+	if (len == 3 && bpe_is_three(p))
+		return b->image->three[bpe_three(p)];
 	if (len > UINT8_MAX)
 		return BPE_NONE;
-	head = head_of(p, len, room);
-	hash = slot_hash(head, p, len);
-	if (!(b->maybe[maybe_bit(hash) / 64] >> (maybe_bit(hash) % 64) & 1))
+	head = bpe_head(p, len, room);
+	hash = bpe_hash(head, p, len);
+	if (!(b->image->maybe[bpe_maybe_bit(hash) / 64] >> (bpe_maybe_bit(hash) % 64) & 1))
 		return BPE_NONE;
 	i = hash >> b->shift;
-	for (const struct bpe_slot *s; s = &b->slots[i], s->at_len; i = (i + 1) & mask)
+	for (const struct bpe_slot *s; s = &b->image->slots[i], s->at_len; i = (i + 1) & mask)
 		if (s->head == head && s->at_len >> 24 == len &&
-		    (len <= 8 || memcmp(b->file + (s->at_len & 0xffffff) + 8, p + 8, len - 8) == 0))
+		    (len <= 8 || memcmp(b->ranks + (s->at_len & 0xffffff) + 8, p + 8, len - 8) == 0))
 			return s->id;
 	return BPE_NONE;
 }
@@ -193,7 +104,7 @@ merge_small(const struct bpe *b, const uint8_t *p, size_t len, size_t room, uint
 	for (size_t i = 0; i <= len; i++)
 		start[i] = (uint8_t)i;
 	for (size_t i = 0; i + 1 < len; i++)
-		rank[i] = (int32_t)b->two[p[i] << 8 | p[i + 1]];
+		rank[i] = (int32_t)b->image->two[p[i] << 8 | p[i + 1]];
 	for (size_t i = len - 1; i < len + 7; i++)
 		rank[i] = BPE_NONE;
 	while (n > 1) {
@@ -317,7 +228,7 @@ merge_large(const struct bpe *b, const uint8_t *p, size_t len, size_t room, uint
 	for (uint32_t i = 0; i <= len; i++)
 		m.parts[i] = (struct part){ .prev = i - 1, .next = i + 1, .rank = BPE_NONE };
 	for (uint32_t i = 0; i + 1 < len; i++) {
-		m.parts[i].rank = b->two[p[i] << 8 | p[i + 1]];
+		m.parts[i].rank = b->image->two[p[i] << 8 | p[i + 1]];
 		if (m.parts[i].rank != BPE_NONE)
 			m.heap.v[m.heap.n++] = (uint64_t)m.parts[i].rank << 32 | i;
 	}
@@ -353,13 +264,13 @@ bpe_piece(const struct bpe *b, const uint8_t *p, size_t len, size_t room, uint32
 static uint64_t
 piece_hash(const uint8_t *p, size_t len, size_t room)
 {
-	uint64_t h = len * mix_b;
+	uint64_t h = len * bpe_mix_b;
 
 	for (size_t i = 0; i < len; i += 8) {
-		h = (h ^ head_of(p + i, len - i, room - i)) * mix_a;
+		h = (h ^ bpe_head(p + i, len - i, room - i)) * bpe_mix_a;
 		h ^= h >> 31;
 	}
-	h *= mix_b;
+	h *= bpe_mix_b;
 	return h ^ (h >> 30);
 }
 

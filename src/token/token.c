@@ -8,80 +8,49 @@
 #include "split.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-/* The ranks files, unpacked at build time from data/ (scripts/token-data.mjs), inside the program. */
+/* The images that the build made of data/ (mktables.c), inside the program. */
 /* clang-format off */
 #define EMBED(name, file) \
-	__asm__(".section .rodata\n.balign 16\n" \
-		"ranks_" #name ":\n.incbin \"" TOKEN_RANKS_DIR "/" file "\"\n" \
-		"ranks_" #name "_end:\n.byte 0\n.previous\n"); \
-	extern const uint8_t ranks_##name[] __attribute__((visibility("hidden"))); \
-	extern const uint8_t ranks_##name##_end[] __attribute__((visibility("hidden")))
-EMBED(o200k, "o200k_base.ranks");
-EMBED(cl100k, "cl100k_base.ranks");
+	__asm__(".section .rodata\n.balign 64\n" \
+		"image_" #name ":\n.incbin \"" TOKEN_TABLES_DIR "/" file "\"\n.byte 0\n.previous\n"); \
+	extern const struct bpe_image image_##name __attribute__((visibility("hidden")))
+EMBED(o200k, "o200k_base.tables");
+EMBED(cl100k, "cl100k_base.tables");
 /* clang-format on */
 
 static const struct encoding {
 	const char *name;
-	const uint8_t *ranks, *ranks_end;
+	const struct bpe_image *image;
 	split_fn *split;
 } encodings[TOKEN__COUNT] = {
-	[TOKEN_O200K] = { "o200k_base", ranks_o200k, ranks_o200k_end, split_o200k },
-	[TOKEN_CL100K] = { "cl100k_base", ranks_cl100k, ranks_cl100k_end, split_cl100k },
+	[TOKEN_O200K] = { "o200k_base", &image_o200k, split_o200k },
+	[TOKEN_CL100K] = { "cl100k_base", &image_cl100k, split_cl100k },
 };
 
-/* Built at first use, never freed: they live as long as the process. */
-static struct bpe *tables[TOKEN__COUNT];
-static pthread_once_t once[TOKEN__COUNT + 1] = { PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT };
+static struct bpe tables[TOKEN__COUNT];
 
 static void
-build(enum token_encoding e)
+open_all(void)
 {
-	static struct arena *arenas[TOKEN__COUNT];
-
-	pthread_once(&once[TOKEN__COUNT], split_setup);
-	arenas[e] = arena_create("token tables", 0);
-	tables[e] =
-	    bpe_build(arenas[e], encodings[e].ranks, (size_t)(encodings[e].ranks_end - encodings[e].ranks));
+	split_setup();
+	for (enum token_encoding e = 0; e < TOKEN__COUNT; e++)
+		bpe_open(&tables[e], encodings[e].image);
 }
 
-static void
-build_o200k(void)
-{
-	build(TOKEN_O200K);
-}
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void
-build_cl100k(void)
+void
+token_warm(void)
 {
-	build(TOKEN_CL100K);
+	pthread_once(&once, open_all);
 }
 
 static struct bpe *
 table(enum token_encoding e)
 {
-	pthread_once(&once[e], e == TOKEN_CL100K ? build_cl100k : build_o200k);
-	return tables[e];
-}
-
-/* Building has read all of a ranks file, counting needs little of it: its pages come back when they are looked at. */
-static void
-ranks_forget(const struct encoding *k)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from = ((uintptr_t)k->ranks + page - 1) & ~(page - 1), to = (uintptr_t)k->ranks_end & ~(page - 1);
-
-	if (from < to)
-		madvise((void *)from, to - from, MADV_DONTNEED);
-}
-
-void
-token_warm(void)
-{
-	table(TOKEN_O200K);
-	ranks_forget(&encodings[TOKEN_O200K]);
+	pthread_once(&once, open_all);
+	return &tables[e];
 }
 
 const char *
@@ -143,5 +112,5 @@ token_bytes(enum token_encoding e, uint32_t id)
 {
 	const struct bpe *b = table(e);
 
-	return id < b->n ? bpe_bytes(b, id) : STR_NULL;
+	return id < b->image->n ? bpe_bytes(b, id) : STR_NULL;
 }

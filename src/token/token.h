@@ -3,9 +3,8 @@
  * reference tokenizer's, counting fast enough to do it at every write. Text is data: marks such
  * as <|endoftext|> are ordinary characters. Knows no messages and no models beyond their names.
  *
- * The ranks are part of the program. The first use of an encoding builds its tables (some 20 ms,
- * once per process, thread-safe); a master process calls token_warm before it forks so that all
- * workers share the pages of the common one.
+ * The tables are part of the program, made when it is built: processes share their pages, and a page that no text needs
+ * costs nothing.
  */
 #ifndef TOKEN_TOKEN_H
 #define TOKEN_TOKEN_H
@@ -26,7 +25,7 @@ struct token_choice {
 /* Encoding for a model's name (vendor prefixes such as "openai/" and date suffixes allowed). Never fails. */
 struct token_choice token_for_model(struct str model);
 
-void token_warm(void); /* builds the tables of o200k_base now; few ask for the other, which waits for its first text */
+void token_warm(void); /* makes the small tables of the splitter now: before a fork, so that workers share them */
 
 /* Tokens of a text. Linear time whatever the text; thread-safe. Bad UTF-8 counts byte by byte. */
 size_t token_count(enum token_encoding e, struct str text);
