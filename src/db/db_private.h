@@ -45,10 +45,13 @@ struct rows {
 	struct rows *next;
 	struct ctx *c;
 	const char *what; /* statement name, for the log */
-	PGresult *res;
+	PGresult *res;             /* NULL: a small answer, whose cells were copied */
+	const struct str *cells;   /* row by row */
+	int64_t affected;
+	int n, width;              /* rows, columns */
 	unsigned char *state; /* ITEM_PREPARE: becomes PREP_YES or PREP_NO */
 	enum item_kind kind;
-	int at; /* current row */
+	int at;                    /* current row */
 	bool answered, bad;
 };
 
@@ -104,6 +107,9 @@ struct rows *conn_send(struct db_conn *k, struct ctx *c, enum item_kind kind, en
 struct rows *conn_send_text(
     struct db_conn *k, struct ctx *c, const char *sql, const struct param *params, size_t n);
 void conn_sync(struct db_conn *k); /* ends the pipeline and reads every answer */
+
+/* rows.c: files a good or bad answer, which is its own from now on. */
+void rows_take(struct rows *rs, PGresult *res);
 
 /* tx.c: an answer of the enter statement. */
 void tx_entered(struct ctx *c, struct db_conn *k, struct rows *rs);

@@ -283,12 +283,6 @@ conn_result(struct db_conn *k, PGresult **out)
 	return true;
 }
 
-static void
-result_free(void *res)
-{
-	PQclear(res);
-}
-
 /* Files an answer with its item. The first bad one is recorded in the ctx and decides the unit. */
 static void
 item_answer(struct db_conn *k, struct rows *rs, PGresult *res)
@@ -296,7 +290,7 @@ item_answer(struct db_conn *k, struct rows *rs, PGresult *res)
 	ExecStatusType st = PQresultStatus(res);
 	bool good = st == PGRES_TUPLES_OK || st == PGRES_COMMAND_OK;
 
-	rs->res = arena_defer(rs->c->a, result_free, res);
+	rows_take(rs, res);
 	rs->answered = true;
 	rs->bad = !good;
 	if (rs->kind == ITEM_PREPARE)

@@ -15,12 +15,62 @@ rows_ready(struct rows *rs)
 	return rs->answered && !rs->bad;
 }
 
+/* libpq takes some 3 KB for any answer; a turn waits for its model with several. */
+#define COPIED_MAX 2048 /* bytes of text */
+
+static void
+result_free(void *res)
+{
+	PQclear(res);
+}
+
+static struct str
+result_cell(const PGresult *res, int row, int col)
+{
+	if (PQgetisnull(res, row, col))
+		return STR_NULL;
+	return (struct str){ PQgetvalue(res, row, col), (size_t)PQgetlength(res, row, col) };
+}
+
+static bool
+is_small(const PGresult *res)
+{
+	size_t bytes = 0;
+
+	for (int row = 0; row < PQntuples(res); row++)
+		for (int col = 0; col < PQnfields(res); col++)
+			if ((bytes += sizeof(struct str) + (size_t)PQgetlength(res, row, col)) > COPIED_MAX)
+				return false;
+	return true;
+}
+
+void
+rows_take(struct rows *rs, PGresult *res)
+{
+	struct arena *a = rs->c->a;
+	struct str *cells;
+
+	rs->n = PQntuples(res);
+	rs->width = PQnfields(res);
+	rs->affected = strtoll(PQcmdTuples(res), NULL, 10);
+	if (PQresultStatus(res) != PGRES_TUPLES_OK || !is_small(res)) {
+		rs->res = arena_defer(a, result_free, res);
+		return;
+	}
+	cells = arena_array(a, struct str, (size_t)rs->n * (size_t)rs->width);
+	for (int row = 0; row < rs->n; row++)
+		for (int col = 0; col < rs->width; col++)
+			cells[row * rs->width + col] = arena_str(a, result_cell(res, row, col));
+	rs->cells = cells;
+	PQclear(res);
+}
+
 int
 rows_next(struct rows *rs)
 {
 	if (!rows_ready(rs))
 		return -1;
-	if (rs->at + 1 >= PQntuples(rs->res))
+	if (rs->at + 1 >= rs->n)
 		return 0;
 	rs->at++;
 	return 1;
@@ -29,39 +79,39 @@ rows_next(struct rows *rs)
 int64_t
 rows_affected(struct rows *rs)
 {
-	return rows_ready(rs) ? strtoll(PQcmdTuples(rs->res), NULL, 10) : -1;
+	return rows_ready(rs) ? rs->affected : -1;
 }
 
 int64_t
 rows_count(struct rows *rs)
 {
-	return rows_ready(rs) ? PQntuples(rs->res) : -1;
-}
-
-bool
-row_null(const struct rows *rs, int col)
-{
-	return PQgetisnull(rs->res, rs->at, col);
+	return rows_ready(rs) ? rs->n : -1;
 }
 
 struct str
 row_str(const struct rows *rs, int col)
 {
-	if (PQgetisnull(rs->res, rs->at, col))
-		return STR_NULL;
-	return (struct str){ PQgetvalue(rs->res, rs->at, col), (size_t)PQgetlength(rs->res, rs->at, col) };
+	return rs->res ? result_cell(rs->res, rs->at, col) : rs->cells[rs->at * rs->width + col];
+}
+
+bool
+row_null(const struct rows *rs, int col)
+{
+	return row_str(rs, col).p == NULL;
 }
 
 int64_t
 row_int(const struct rows *rs, int col)
 {
-	return strtoll(PQgetvalue(rs->res, rs->at, col), NULL, 10);
+	struct str s = row_str(rs, col);
+
+	return s.p ? strtoll(s.p, NULL, 10) : 0;
 }
 
 bool
 row_bool(const struct rows *rs, int col)
 {
-	return PQgetvalue(rs->res, rs->at, col)[0] == 't';
+	return str_is(row_str(rs, col), "t");
 }
 
 double

@@ -51,7 +51,7 @@ void
 tx_entered(struct ctx *c, struct db_conn *k, struct rows *rs)
 {
 	rs->at = 0;
-	if (PQntuples(rs->res) == 0) {
+	if (rs->n == 0) {
 		c->who = (struct who){ 0 };
 		cred_unknown(c);
 		k->unit = UNIT_FAILED;
@@ -59,7 +59,7 @@ tx_entered(struct ctx *c, struct db_conn *k, struct rows *rs)
 	}
 	c->who = (struct who){
 		.account_no = (int32_t)row_int(rs, ENTER_NO),
-		.account_id = PQgetvalue(rs->res, 0, ENTER_ID),
+		.account_id = row_str(rs, ENTER_ID).p,
 		.role = str_is(row_str(rs, ENTER_ROLE), "admin") ? ROLE_ADMIN : ROLE_USER,
 		.disabled = !str_is(row_str(rs, ENTER_STATUS), "active"),
 	};
