@@ -238,7 +238,7 @@ body_write(struct llm_call *call, const struct llm_request *q)
 {
 	struct arena *tree = arena_create("llm.build", 0);
 	struct llm_warnings w = { 0 };
-	struct str text = json_text(tree, llm_body(tree, q, &w));
+	struct str text = q->body.p ? q->body : json_text(tree, llm_body(tree, q, &w));
 
 	call->body_arena = arena_create("llm.body", text.n + 64);
 	call->body = arena_str(call->body_arena, text);
@@ -247,6 +247,32 @@ body_write(struct llm_call *call, const struct llm_request *q)
 	for (size_t i = 0; i < w.list.n; i++)
 		llm_warn(call->a, &call->an.warnings, w.list.v[i]);
 	arena_destroy(&tree);
+}
+
+/* Where it goes, if the request does not say: the provider's own. */
+static void
+base_settle(struct llm_request *q, const struct provider *p)
+{
+	if (p && p->base && (!q->base_url || !*q->base_url))
+		q->base_url = p->base;
+}
+
+bool
+llm_request_make(struct arena *a, struct llm_request *q)
+{
+	const struct provider *p = provider_find(q->provider);
+	struct arena *tree;
+
+	if (!p || !p->dialect)
+		return false;
+	base_settle(q, p);
+	tree = arena_create("llm.build", 0);
+	q->body = arena_str(a, json_text(tree, llm_body(tree, q, NULL)));
+	arena_destroy(&tree);
+	q->messages = NULL;
+	q->message_n = 0;
+	q->tools = NULL;
+	return true;
 }
 
 #define TRACESTATE_MAX 512 /* what everybody must be able to pass on (Trace Context 3.3.1.5) */
@@ -335,8 +361,7 @@ llm_begin(struct llm *m, struct ctx *c, const struct llm_request *q, const struc
 	struct llm_request own = *q;
 	int64_t total = q->total_ms > 0 ? q->total_ms : m->conf.total_ms;
 
-	if (p && p->base && (!q->base_url || !*q->base_url))
-		own.base_url = p->base;
+	base_settle(&own, p);
 	q = &own;
 	if (sink)
 		call->sink = *sink;

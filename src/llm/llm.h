@@ -67,6 +67,7 @@ struct llm_request {
 	const char *base_url, *api_key, *model;
 	const struct llm_message *messages;
 	size_t message_n;
+	struct str body;                    /* by llm_request_make: sent instead of what messages, params and tools say; absent = made by the call */
 	struct llm_params params;
 	const struct json *tools;           /* [{name, description, parameters}]; NULL = none */
 	bool stream;                        /* ask the provider for a stream */
@@ -159,6 +160,12 @@ bool llm_system_apart(const struct llm_request *q);
 
 /* The outgoing body as JSON, in a's life: pure; used by the call, by dry-run and by the vectors. warnings may be NULL. */
 struct json *llm_body(struct arena *a, const struct llm_request *q, struct llm_warnings *warnings);
+
+/*
+ * Makes the body now, in a's life: a request that may be sent more than once needs its messages and tools no more. False, and
+ * nothing changes, for a provider to whom nothing is sent. What had to be changed for it is not told again by the call.
+ */
+bool llm_request_make(struct arena *a, struct llm_request *q);
 
 /* Checks a base URL's form and, resolving it, every address; -1 records ERR_INVALID `ssrf_blocked` or `invalid_url`. */
 int llm_check_url(struct ctx *c, const struct llm_conf *conf, const char *url);

@@ -296,11 +296,11 @@ static void
 messages_settle(struct turn *t)
 {
 	const struct prompt *p = t->prompt;
-	struct llm_message *v = arena_array(t->c->a, struct llm_message, p->nmessages);
-	struct digest *all = arena_array(t->c->a, struct digest, p->nmessages), d;
-	struct sb one = sb_new(t->c->a);
+	struct llm_message *v = arena_array(t->work, struct llm_message, p->nmessages);
+	struct digest *all = arena_array(t->work, struct digest, p->nmessages), d;
+	struct sb one = sb_new(t->work);
 
-	t->marks = arena_array(t->c->a, uint64_t, p->nmessages);
+	t->marks = arena_array(t->work, uint64_t, p->nmessages);
 	for (size_t i = 0; i < p->nmessages; i++) {
 		v[i] = (struct llm_message){ .role = p->messages[i].role, .content = p->messages[i].content, .name = p->messages[i].name };
 		sb_truncate(&one, 0);
@@ -326,7 +326,7 @@ turn_assemble(struct turn *t)
 	if (t->past)
 		turn_past_settle(t);
 	t->in.vars = turn_reads_watch(t->c->a, &t->reads, t->in.vars);
-	prompt_assemble(t->c->a, &t->in, &t->prompt);
+	prompt_assemble(t->work, &t->in, &t->prompt);
 	if (t->prompt->error)
 		return fail(t->c, ERR_INVALID, t->prompt->error, "%s", t->prompt->error_text ? t->prompt->error_text : "the prompt cannot be built");
 	t->llm.stream = t->q.stream || json_get_bool(json_get(t->q.body, "generation_params"), "stream", false);

@@ -41,65 +41,64 @@ turn_config_print(struct turn *t)
 	return sb_str(&sb);
 }
 
-/* Results of chance macros as the column holds them; absent = none. */
-static struct str
-rolls_print(struct ctx *c, const struct macro_rolls *rolls)
+/* Results of chance macros as the column holds them, or what stands for none. */
+static void
+rolls_print(struct sb *out, const struct macro_rolls *rolls, const char *none)
 {
-	struct sb sb = sb_new(c->a);
-
-	if (rolls == NULL || rolls->v.n == 0)
-		return STR_NULL;
-	for (size_t k = 0; k < rolls->v.n; k++) {
-		sb_addf(&sb, "%s{\"at\":%u,\"text\":", k ? "," : "[", rolls->v.v[k].offset);
-		sb_add_json(&sb, rolls->v.v[k].text);
-		sb_addc(&sb, '}');
+	if (rolls == NULL || rolls->v.n == 0) {
+		sb_adds(out, none);
+		return;
 	}
-	sb_addc(&sb, ']');
-	return sb_str(&sb);
+	for (size_t k = 0; k < rolls->v.n; k++) {
+		sb_addf(out, "%s{\"at\":%u,\"text\":", k ? "," : "[", rolls->v.v[k].offset);
+		sb_add_json(out, rolls->v.v[k].text);
+		sb_addc(out, '}');
+	}
+	sb_addc(out, ']');
 }
 
-/* What the assembly made of the new message (its number is 0 there); NULL = it is sent as typed. */
-static const struct prompt_stored *
-stored_of_input(const struct turn *t)
+void
+turn_sent_input(struct turn *t)
 {
+	const struct prompt_stored *made = NULL; /* its number is 0 there; none: it is sent as typed */
+	struct sb rolls = sb_new(t->work);
+
 	for (size_t i = 0; i < t->prompt->nstored; i++)
 		if (t->prompt->stored[i].no == 0)
-			return &t->prompt->stored[i];
-	return NULL;
+			made = &t->prompt->stored[i];
+	t->record.tokens = made && made->tokens >= 0 ? made->tokens : (int64_t)token_count(t->tokens.encoding, t->q.message);
+	if (made && !str_eq(made->text, t->q.message))
+		t->record.sent = arena_str(t->c->a, made->text);
+	rolls_print(&rolls, made ? made->rolls : NULL, "");
+	if (rolls.n > 0)
+		t->record.rolls = arena_str(t->c->a, sb_str(&rolls));
 }
 
-/* The same of older messages that were sent for the first time (imported ones). */
-static void
-stored_send(struct ctx *c, struct turn *t)
+/* The same of older messages that were sent for the first time (imported ones); nothing if there are none. */
+void
+turn_stored_print(struct sb *out, const struct turn *t)
 {
-	struct sb sb = sb_new(c->a);
+	size_t from = out->n;
 
 	for (size_t i = 0; i < t->prompt->nstored; i++) {
 		const struct prompt_stored *p = &t->prompt->stored[i];
-		struct str rolls = rolls_print(c, p->rolls);
 		const struct turn_twin *twin = turn_twin_of(t, p->no);
 
 		if (p->no == 0)
 			continue;
-		sb_addf(&sb, "%s{\"no\":%lld,\"tokens\":%d,\"sent\":", sb.n ? "," : "[", (long long)(twin ? twin->copy_no : p->no), p->tokens);
-		sb_add_json(&sb, p->text);
-		sb_adds(&sb, ",\"rolls\":");
-		sb_add(&sb, rolls.p ? rolls : STR("null"));
-		sb_addc(&sb, '}');
+		sb_addf(out, "%s{\"no\":%lld,\"tokens\":%d,\"sent\":", out->n > from ? "," : "[", (long long)(twin ? twin->copy_no : p->no), p->tokens);
+		sb_add_json(out, p->text);
+		sb_adds(out, ",\"rolls\":");
+		rolls_print(out, p->rolls, "null");
+		sb_addc(out, '}');
 	}
-	if (sb.n == 0)
-		return;
-	sb_addc(&sb, ']');
-	db_query(c, STMT_turn_stored, P_STR(sb_str(&sb)));
+	sb_adds(out, out->n > from ? "]" : "");
 }
 
 static int
 open_send(struct ctx *c, void *arg)
 {
 	struct turn *t = arg;
-	const struct prompt_stored *sent = stored_of_input(t);
-	struct str text = sent && !str_eq(sent->text, t->q.message) ? sent->text : STR_NULL;
-	int64_t tokens = sent && sent->tokens >= 0 ? sent->tokens : (int64_t)token_count(t->tokens.encoding, t->q.message);
 	struct branch_range *before;
 	size_t n;
 
@@ -113,8 +112,8 @@ open_send(struct ctx *c, void *arg)
 	before = branch_window(c->a, &t->s.branch, t->s.branch.head, t->s.branch.head, &n);
 	t->written = db_query(c, STMT_turn_open, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(t->segment), P_INT(t->floor_seq),
 	    P_C(t->floor_id.s), P_STR(t->s.branch.id), n ? P_INT(before[0].segment) : P_NULL, P_C(t->input_page.s), P_C(t->message_id.s),
-	    P_STR(t->q.message), P_INT(tokens), P_C(t->run_id.s), P_C(turn_run_type(t)), P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker),
-	    P_C(t->continues ? "continue" : "abort"), P_STR(turn_config_print(t)), P_INT(c->now), P_STR(text), P_STR(rolls_print(c, sent ? sent->rolls : NULL)));
+	    P_STR(t->q.message), P_INT(t->record.tokens), P_C(t->run_id.s), P_C(turn_run_type(t)), P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker),
+	    P_C(t->continues ? "continue" : "abort"), P_STR(turn_config_print(t)), P_INT(c->now), P_STR(t->record.sent), P_STR(t->record.rolls));
 	turn_key_claim_send(c, t);
 	return 0;
 }
@@ -180,9 +179,9 @@ before_push(struct json *list, const struct json *past)
 
 /* What began while the parts of a reply were made that now goes on: its record is that of the whole reply. */
 static struct json *
-before_of(struct turn *t)
+before_of(struct arena *a, const struct turn *t)
 {
-	struct json *list = json_array(t->c->a);
+	struct json *list = json_array(a);
 	const struct json *older = json_get(t->head_activated, "before");
 
 	for (size_t i = 0; t->goes_on && i < json_len(older); i++)
@@ -193,27 +192,25 @@ before_of(struct turn *t)
 }
 
 /* Entries that the scan activated, as gather's past_read takes them. */
-static struct str
-activated_print(struct turn *t)
+void
+turn_activated_print(struct sb *out, const struct turn *t)
 {
 	const struct lore_past *p = &t->prompt->lore_past;
-	const struct json *before = before_of(t);
-	struct sb sb = sb_new(t->c->a);
+	const struct json *before = before_of(out->a, t);
 
-	sb_addf(&sb, "{\"messages\":%lld,\"entries\":[", (long long)p->messages);
+	sb_addf(out, "{\"messages\":%lld,\"entries\":[", (long long)p->messages);
 	for (size_t i = 0; i < p->n; i++) {
-		sb_adds(&sb, i ? ",{\"book\":" : "{\"book\":");
-		sb_add_json(&sb, p->v[i].book);
-		sb_addf(&sb, ",\"uid\":%lld,\"hash\":%lld,\"sticky\":%s,\"cooldown\":%s}", (long long)p->v[i].uid, (long long)p->v[i].hash,
+		sb_adds(out, i ? ",{\"book\":" : "{\"book\":");
+		sb_add_json(out, p->v[i].book);
+		sb_addf(out, ",\"uid\":%lld,\"hash\":%lld,\"sticky\":%s,\"cooldown\":%s}", (long long)p->v[i].uid, (long long)p->v[i].hash,
 		    p->v[i].sticky_began ? "true" : "false", p->v[i].cooldown_began ? "true" : "false");
 	}
-	sb_addc(&sb, ']');
+	sb_addc(out, ']');
 	if (json_len(before) > 0) {
-		sb_adds(&sb, ",\"before\":");
-		sb_add(&sb, json_text(t->c->a, before));
+		sb_adds(out, ",\"before\":");
+		sb_add(out, json_text(out->a, before));
 	}
-	sb_addc(&sb, '}');
-	return sb_str(&sb);
+	sb_addc(out, '}');
 }
 
 static struct str
@@ -247,14 +244,8 @@ commit_send(struct ctx *c, void *arg)
 		.segment_no = t->segment, .floor_seq = t->floor_seq, .page_id = str_c(t->output_page.s) };
 	struct str reply = t->stored_reply.p ? t->stored_reply : t->said.visible;
 	const struct llm_usage *u = &t->result.usage;
-	struct sb snapshot = sb_new(c->a), why = sb_new(c->a), frame = sb_new(c->a), inputs = sb_new(c->a);
-	struct digest of_frame;
+	const struct turn_record *k = &t->record;
 
-	turn_snapshot_print(&snapshot, t);
-	turn_explain_print(&why, t);
-	turn_frame_print(&frame, t);
-	turn_inputs_print(&inputs, t);
-	of_frame = digest_sha256(sb_str(&frame));
 	if (t->target.again)
 		db_query(c, STMT_turn_switch, P_INT(t->run_no), P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->floor_no));
 	t->written = db_query(c, STMT_turn_commit, P_INT(t->s.branch_no), P_INT(t->floor_seq), P_INT(t->run_no), P_INT(t->floor_no),
@@ -265,14 +256,14 @@ commit_send(struct ctx *c, void *arg)
 	    /* the record: which versions, what chance and clock, what was found */
 	    t->s.preset.row ? P_INT(t->s.preset.row) : P_NULL, P_STR(row_array(c->a, t->s.worldbook.row)), P_STR(row_array(c->a, t->s.regex.row)),
 	    t->s.character_doc ? P_INT(t->s.character_doc) : P_NULL, t->s.user_doc ? P_INT(t->s.user_doc) : P_NULL, P_INT((int64_t)t->in.seed),
-	    P_INT(t->in.now), P_C(prompt_mode_name(t->s.mode)), P_STR(json_text(c->a, t->policy.said)), P_STR(activated_print(t)), P_STR(t->digest),
-	    P_INT(t->prompt->tokens), P_STR(sb_str(&snapshot)), P_STR(sb_str(&why)),
+	    P_INT(t->in.now), P_C(prompt_mode_name(t->s.mode)), P_STR(k->policy), P_STR(k->activated), P_STR(t->digest), P_INT(t->prompt->tokens),
+	    P_STR(k->snapshot), P_STR(k->explain),
 	    /* what the request can be made of again */
-	    P_STR(digest_hex(c->a, &of_frame)), P_STR(sb_str(&frame)), P_STR(sb_str(&inputs)), P_STR(turn_request_digest(t)), P_INT(t->s.no),
-	    turn_keeps_request(t) ? P_STR(turn_request_text(c->a, t)) : P_NULL);
+	    P_STR(k->frame_digest), P_STR(k->frame), P_STR(k->inputs), P_STR(turn_request_digest(t)), P_INT(t->s.no), P_STR(k->request));
 	if (t->target.again)
 		again_values_send(c, t);
-	stored_send(c, t);
+	if (k->stored.n > 0)
+		db_query(c, STMT_turn_stored, P_STR(k->stored));
 	macro_writes_send(c, t->prompt->macros, &at);
 	if (t->target.again && !str_is(t->target.state, "committed") && promotions_send(c, t, &at) < 0)
 		return -1;

@@ -539,40 +539,42 @@ history_settle(struct turn *t, struct history *h)
 
 /* ---- variables ---- */
 
+/* A value of a layer, which is made with its first. */
+static void
+layer_put(struct turn *t, struct json **layer, struct rows *rs, int col)
+{
+	struct json_error err;
+
+	if (*layer == NULL)
+		*layer = json_object(t->c->a);
+	json_set_s(*layer, row_str(rs, col), json_read(t->c->a, row_str(rs, col + 1), LIM_JSON_DEPTH, &err));
+}
 
 /* What the branch's variables were at a floor of the past (as_of), or without the floor that is made again (undone: also keys that were not there). */
 static int
 variables_take(struct turn *t, struct rows *rs, struct rows *as_of, struct rows *undone)
 {
-	struct macro_layers *l = &t->layers;
-	struct json *branch = json_object(t->c->a), *chat = json_object(t->c->a), *global = json_object(t->c->a);
-	struct json_error err;
+	struct json *branch = NULL, *chat = NULL, *global = NULL;
 	int rc;
 
 	while ((rc = rows_next(rs)) > 0) {
 		struct str scope = row_str(rs, 0);
-		struct json *layer = str_is(scope, "branch") ? branch : str_is(scope, "chat") ? chat : global;
 
-		json_set_s(layer, row_str(rs, 1), json_read(t->c->a, row_str(rs, 2), LIM_JSON_DEPTH, &err));
+		layer_put(t, str_is(scope, "branch") ? &branch : str_is(scope, "chat") ? &chat : &global, rs, 1);
 	}
 	if (rc < 0)
 		return -1;
 	for (rc = 0; as_of && (rc = rows_next(as_of)) > 0;)
-		json_set_s(branch, row_str(as_of, 0), json_read(t->c->a, row_str(as_of, 1), LIM_JSON_DEPTH, &err));
+		layer_put(t, &branch, as_of, 0);
 	if (rc < 0)
 		return -1;
-	for (; undone && (rc = rows_next(undone)) > 0;) {
-		const char *key = arena_strdup(t->c->a, row_str(undone, 0));
-
-		if (row_null(undone, 1))
-			json_del(branch, key);
-		else
-			json_set_s(branch, row_str(undone, 0), json_read(t->c->a, row_str(undone, 1), LIM_JSON_DEPTH, &err));
-	}
-	l->branch = branch;
-	l->chat = chat;
-	l->global = global;
-	t->in.vars = macro_vars_layers(l);
+	for (; undone && (rc = rows_next(undone)) > 0;)
+		if (!row_null(undone, 1))
+			layer_put(t, &branch, undone, 0);
+		else if (branch)
+			json_del(branch, arena_strdup(t->c->a, row_str(undone, 0)));
+	t->layers = (struct macro_layers){ .branch = branch, .chat = chat, .global = global };
+	t->in.vars = macro_vars_layers(&t->layers);
 	return rc;
 }
 
@@ -650,7 +652,7 @@ turn_gather(struct ctx *c, void *arg)
 	if (turn_find(t) < 0 || session_read(t, db_query(c, STMT_turn_session, P_STR(t->q.session_id), P_STR(t->q.branch_id), P_BOOL(t->p->conf.account_streams_max > 0))) < 0 ||
 	    turn_scope(t) < 0)
 		return -1;
-	t->policy = policy_resolve(c->a, &(struct policy_layers){ { s->policy, s->branch_policy, t->q.body } });
+	t->policy = policy_resolve(t->work, &(struct policy_layers){ { s->policy, s->branch_policy, t->q.body } });
 	h.hides = policy_hides(t->policy.policy);
 	preset = asset_ask(t, "preset", s->preset.id, s->preset_pin);
 	worldbook = asset_ask(t, "worldbook", s->worldbook.id, s->worldbook_pin);
@@ -788,7 +790,7 @@ turn_gather_past(struct turn *t)
 	size_t n;
 
 	past_session(t);
-	t->policy = policy_resolve(t->c->a, &(struct policy_layers){ { s->policy, s->branch_policy, t->q.body } });
+	t->policy = policy_resolve(t->work, &(struct policy_layers){ { s->policy, s->branch_policy, t->q.body } });
 	h.hides = policy_hides(t->policy.policy);
 	if (past_ranges(t) < 0 || past_asset(t, &s->preset, s->preset.row) < 0 || past_asset(t, &s->worldbook, s->worldbook.row) < 0 ||
 	    past_asset(t, &s->regex, s->regex.row) < 0)

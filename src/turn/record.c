@@ -301,15 +301,15 @@ turn_inputs_print(struct sb *out, const struct turn *t)
 	sb_addc(out, '}');
 }
 
-bool
-turn_keeps_request(const struct turn *t)
+static bool
+keeps_request(const struct turn *t)
 {
 	const struct json *own = json_get(t->s.settings, "keep_request");
 
 	return json_bool(own ? own : json_get(t->s.account_settings, "keep_request"), false);
 }
 
-/* The call has counted the bytes that it sent; the provider without a model sends none. */
+/* The call has counted the bytes that it sent; the provider without a model sends none, and keeps its messages. */
 struct str
 turn_request_digest(const struct turn *t)
 {
@@ -325,4 +325,34 @@ struct str
 turn_request_text(struct arena *a, const struct turn *t)
 {
 	return json_text(a, llm_body(a, &t->llm, NULL));
+}
+
+/* Prints into the arena of the assembly and keeps what has come of it. */
+static struct str
+printed(struct turn *t, void (*print)(struct sb *out, const struct turn *t))
+{
+	struct sb sb = sb_new(t->work);
+
+	print(&sb, t);
+	return arena_str(t->c->a, sb_str(&sb));
+}
+
+void
+turn_record_make(struct turn *t)
+{
+	struct arena *a = t->c->a;
+	struct turn_record *r = &t->record;
+	struct digest d;
+
+	r->snapshot = printed(t, turn_snapshot_print);
+	r->explain = printed(t, turn_explain_print);
+	r->frame = printed(t, turn_frame_print);
+	d = digest_sha256(r->frame);
+	r->frame_digest = digest_hex(a, &d);
+	r->inputs = printed(t, turn_inputs_print);
+	r->policy = arena_str(a, json_text(t->work, t->policy.said));
+	r->activated = printed(t, turn_activated_print);
+	r->stored = printed(t, turn_stored_print);
+	if (keeps_request(t))
+		r->request = turn_request_text(a, t);
 }

@@ -122,6 +122,7 @@ turn_new(struct turns *p, struct ctx *c, const struct turn_request *q, bool dry)
 
 	t->p = p;
 	t->c = c;
+	t->work = c->a;
 	t->q = *q;
 	t->branch_given = q->branch_id.p != NULL;
 	if (!t->branch_given)
@@ -189,22 +190,69 @@ check_state(struct turn *t)
 	return 0;
 }
 
+static void
+work_end(void *arg)
+{
+	struct turn *t = arg;
+
+	arena_destroy(&t->work);
+}
+
+/*
+ * A turn waits long for its model, and many wait at once: what was only needed to ask goes. It stays where the end of the turn looks
+ * into it: traces that the request wants, variables that macros write, decisions.
+ */
+static void
+assembly_drop(struct turn *t)
+{
+	struct arena *a = t->c->a;
+	const struct prompt *p = t->prompt;
+	struct prompt *kept;
+
+	if (turn_debug(t, "include_prompt_snapshot") || turn_debug(t, "include_runtime_trace") || (p->macros && p->macros->writes.n > 0) || p->decided ||
+	    !llm_request_make(a, &t->llm))
+		return;
+	kept = arena_new(a, struct prompt);
+	kept->tokens = p->tokens;
+	kept->continued = arena_str(a, p->continued);
+	kept->spent = p->spent;
+	t->prompt = kept;
+	t->policy = (struct policy_resolved){ 0 };
+	t->in.policy = NULL;
+	t->marks = NULL;
+	arena_destroy(&t->work);
+}
+
+static void
+assembly_settle(struct turn *t)
+{
+	turn_record_make(t);
+	assembly_drop(t);
+}
+
 struct turn *
 turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
 {
 	struct turn *t = turn_new(p, c, q, false);
 
+	t->work = arena_create("turn.work", 0);
+	arena_defer(c->a, work_end, t);
 	if (db_tx(c, DB_READ, turn_gather, t) < 0 || check_state(t) < 0)
 		return NULL;
 	turn_mark(t, MARK_GATHERED);
 	if (turn_assemble(t) < 0)
 		return NULL;
-	turn_mark(t, MARK_ASSEMBLED);
 	t->continues = goes_on_without_readers(t);
 	t->floor_seq = t->s.branch.head + (t->goes_on ? 0 : 1);
+	turn_sent_input(t);
+	if (!t->target.copies)
+		assembly_settle(t);
+	turn_mark(t, MARK_ASSEMBLED);
 	if (turn_record_open(t) < 0)
 		return NULL;
 	turn_mark(t, MARK_OPENED);
+	if (t->target.copies) /* the record names the copies, which are there now */
+		assembly_settle(t);
 	t->stream = stream_create(p->conf.loop, t->run_no, q->stream ? p->conf.linger_ms : 0); /* later readers get it from the floor */
 	stream_set_label(t->stream, run_label(c->a, str_c(t->floor_id.s), str_c(t->run_id.s)));
 	turns_add(p, t);

@@ -142,6 +142,17 @@ enum turn_phase {
 /* When the stages of a turn ended, for the metrics and the waterfall of the trace. */
 enum turn_mark { MARK_GATHERED, MARK_ASSEMBLED, MARK_OPENED, MARK_HEARD, MARK_SAID, MARK_COMMITTED, MARK__COUNT };
 
+/*
+ * What is written about the assembly, printed as soon as it is there: a turn waits for connections and for its model without it.
+ */
+struct turn_record {
+	struct str sent, rolls;       /* what the prompt made of the new message, and its chance macros; absent = nothing */
+	int64_t tokens;               /* of the new message */
+	struct str snapshot, explain, frame, frame_digest, inputs, policy, activated;
+	struct str stored;            /* older messages that were sent for the first time; absent = none */
+	struct str request;           /* the outgoing body, if the session keeps it; else absent */
+};
+
 struct turn {
 	struct turns *p;
 	struct ctx *c;
@@ -168,7 +179,9 @@ struct turn {
 	VEC(int64_t) hidden;          /* messages that were loaded and are hidden */
 	const struct past *past;      /* a turn made again; NULL = a new one */
 	struct macro_vars past_vars;  /* what it falls back to */
+	struct arena *work;           /* of the assembly and its messages; NULL once they are dropped */
 	struct prompt *prompt;
+	struct turn_record record;
 	struct token_choice tokens;
 	struct llm_request llm;
 	struct str digest;            /* of the outgoing messages, hex */
@@ -250,12 +263,15 @@ void turn_assembly_print(struct sb *out, const struct turn *t);       /* assembl
 /* explain.c: what is kept of the reasons */
 void turn_explain_print(struct sb *out, const struct turn *t);
 /* record.c: what is kept to make the request again */
+void turn_sent_input(struct turn *t);                                 /* commit.c: of the record, the new message */
+void turn_activated_print(struct sb *out, const struct turn *t);       /* commit.c */
+void turn_stored_print(struct sb *out, const struct turn *t);
+void turn_record_make(struct turn *t);                                /* t->record */
 void turn_frame_print(struct sb *out, const struct turn *t);
 void turn_inputs_print(struct sb *out, const struct turn *t);
 void turn_sent_print(struct sb *out, const struct turn *t);
 struct str turn_request_text(struct arena *a, const struct turn *t);
 struct str turn_request_digest(const struct turn *t);                 /* of what was sent, hex */
-bool turn_keeps_request(const struct turn *t);                        /* the session's setting, else the account's */
 struct macro_vars turn_reads_watch(struct arena *a, struct var_reads *r, struct macro_vars under);
 void turn_decide(void *turn, struct macro_turn *m, size_t from);      /* asks, and notes the answers */
 void turn_past_settle(struct turn *t);                                /* replay.c: clock, chance and answers of the record */
