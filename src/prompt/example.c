@@ -22,7 +22,7 @@ struct speech {
 	struct items *out;
 	struct sb lines;
 	bool user, bot, any;
-	struct str bot_name;
+	struct str own_name, bot_name;
 };
 
 static void
@@ -47,16 +47,20 @@ speaks(struct str line, struct str name)
 	return str_starts(line, name) && line.n > name.n && line.p[name.n] == ':';
 }
 
-/* The group member whose line it is; absent = nobody's. */
-static struct str
-member_of(const struct build *b, struct str line)
+/* Is it a line of the character, or of a member of the group? That one's name stays until another of them speaks (as on the page). */
+static bool
+bot_speaks(struct speech *sp, struct str line)
 {
-	if (b->in->ncards > 0 && speaks(line, b->members[b->in->speaker].field[MF_CHAR].text))
-		return b->members[b->in->speaker].field[MF_CHAR].text;
+	const struct build *b = sp->b;
+
+	if (speaks(line, sp->own_name))
+		return true;
 	for (size_t i = 0; b->in->group && i < b->in->ncards; i++)
-		if (speaks(line, b->members[i].field[MF_CHAR].text))
-			return str_sub(line, 0, str_chr(line, ':', 0));
-	return STR_NULL;
+		if (speaks(line, b->members[i].field[MF_CHAR].text)) {
+			sp->bot_name = str_sub(line, 0, str_chr(line, ':', 0));
+			return true;
+		}
+	return false;
 }
 
 static void
@@ -65,15 +69,12 @@ block_lines(struct speech *sp, struct str block)
 	struct str line;
 
 	while (str_next(&block, '\n', &line)) {
-		struct str bot = member_of(sp->b, line);
-
 		if (speaks(line, sp->b->user)) {
 			if (sp->bot)
 				speech_end(sp, sp->bot_name, "example_assistant");
 			sp->user = true;
 			sp->bot = false;
-		} else if (bot.p) {
-			sp->bot_name = bot;
+		} else if (bot_speaks(sp, line)) {
 			if (sp->user)
 				speech_end(sp, sp->b->user, "example_user");
 			sp->bot = true;
@@ -111,7 +112,8 @@ blocks_read(struct build *b, struct str text, struct blocks *out)
 		s = str_c(arena_printf(b->a, START "\n%.*s", STR_ARG(s)));
 	for (at = find_start(s, 0); at != STR_NPOS; at = next) {
 		struct block *k = vec_add(b->a, &out->v);
-		struct speech sp = { .b = b, .out = &k->items, .lines = sb_new(b->a) };
+		struct str own = b->in->ncards > 0 ? b->members[b->in->speaker].field[MF_CHAR].text : STR_NULL;
+		struct speech sp = { .b = b, .out = &k->items, .lines = sb_new(b->a), .own_name = own, .bot_name = own };
 
 		next = find_start(s, at + strlen(START));
 		block_lines(&sp, text_trim(str_sub(s, at + strlen(START), next == STR_NPOS ? s.n : next)));

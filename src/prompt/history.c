@@ -40,9 +40,8 @@ name_field(struct arena *a, struct str name)
 	return sb_str(&out);
 }
 
-/* A model's message with its own macros run; what scripts put in stays. */
 static struct str
-taken_text(struct build *b, const struct told *t)
+expanded_text(struct build *b, const struct told *t)
 {
 	struct sb out;
 	size_t from = 0;
@@ -73,6 +72,17 @@ line_of(struct build *b, const struct told *t)
 	return l;
 }
 
+/* A model's message with its own macros run, once; what scripts put in stays. */
+struct str
+history_taken(struct build *b, const struct told *t)
+{
+	struct told *own = &b->told[t - b->told];
+
+	if (own->taken.p == NULL)
+		own->taken = expanded_text(b, t);
+	return own->taken;
+}
+
 /* What is sent of a message: its text expanded now, its name in front, no CR. */
 static struct str
 line_text(struct build *b, const struct line *l)
@@ -82,7 +92,7 @@ line_text(struct build *b, const struct line *l)
 
 	if (t == NULL)
 		return l->content;
-	text = taken_text(b, t);
+	text = history_taken(b, t);
 	if (name_in_front(b, t))
 		text = str_c(arena_printf(b->a, "%.*s: %.*s", STR_ARG(t->name), STR_ARG(text)));
 	return text_no_cr(b->a, text);
@@ -145,6 +155,14 @@ take(struct build *b, struct lines *chat, struct items *out)
 	}
 }
 
+/* Is the model told to go on? Not if nothing stands there, not even what goes between. */
+bool
+history_nudges(const struct build *b)
+{
+	return b->in->type == PROMPT_CONTINUE && !b->preset->continue_prefill &&
+	    (b->preset->continue_postfix.n > 0 || (b->continued && b->continued->sent.n > 0));
+}
+
 /* The message to go on with leaves its place and stands with the nudge at the very end. */
 static void
 continued_move(struct build *b, struct lines *chat)
@@ -196,7 +214,7 @@ history_section(struct build *b, struct lines *chat)
 	nudge = system_line(b, b->group_nudge, "groupNudge");
 	if (b->group_nudge.n > 0)
 		budget_must(b, nudge.tokens);
-	if (b->continued && !b->preset->continue_prefill && b->continued->sent.n > 0)
+	if (history_nudges(b))
 		continued_move(b, chat);
 	tail_add(b, chat, &tail);
 	take(b, chat, &newest_first);

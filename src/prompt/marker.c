@@ -269,6 +269,7 @@ marker_late(struct build *b)
 	if (b->note_due)
 		b->note = marker_note(b);
 	b->new_chat = text_eval(b, b->in->group ? b->preset->new_group_chat : b->preset->new_chat);
-	if (b->continued && !b->preset->continue_prefill)
-		b->continue_nudge = text_eval_with(b, b->preset->continue_nudge, STR("{{lastChatMessage}}"), text_trim(b->continued->text));
+	if (history_nudges(b))
+		b->continue_nudge = text_eval_with(b, b->preset->continue_nudge, STR("{{lastChatMessage}}"),
+		    b->continued ? text_trim(history_taken(b, b->continued)) : STR(""));
 }

@@ -359,7 +359,7 @@ native_control(struct build *b)
 		it.content = marker_quiet(b);
 		source = "quietPrompt";
 	} else if (b->continued) {
-		it.content = text_eval_with(b, b->preset->continue_nudge, STR("{{lastChatMessage}}"), text_trim(b->continued->text));
+		it.content = text_eval_with(b, b->preset->continue_nudge, STR("{{lastChatMessage}}"), text_trim(history_taken(b, b->continued)));
 		b->nudge_applied = arena_strdup(b->a, it.content);
 		source = "continueNudge";
 	} else if (b->in->group) {

@@ -130,6 +130,7 @@ struct told {
 	struct str text;            /* what the scan and the macros see */
 	struct str bare;            /* after the prompt rules */
 	struct str sent;            /* … with its reasoning, if that goes back in */
+	struct str taken;           /* … with its macros run; absent = not taken yet */
 	struct regex_own own;       /* parts of `sent` that come from the message, if has_own */
 	bool has_own;
 	bool expand;                /* a model's message: macros run when it is taken (decisions 52) */
@@ -331,6 +332,8 @@ void example_section(struct build *b);
 void inject_depth(struct build *b, struct lines *newest_first);
 
 /* history.c */
+struct str history_taken(struct build *b, const struct told *t); /* a message as it is sent, without a name in front */
+bool history_nudges(const struct build *b);             /* type continue: by the nudge */
 void history_take_one(struct build *b, const struct line *l, struct items *out);
 void history_lines(struct build *b, struct lines *newest_first);
 void history_section(struct build *b, struct lines *newest_first);

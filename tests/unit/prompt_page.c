@@ -353,6 +353,74 @@ what_is_continued_keeps_its_reasoning(void **state)
 	arena_destroy(&s.a);
 }
 
+/* ---- going on ---- */
+
+/* The nudge quotes what is sent: through the scripts, macros run, without a name in front. */
+static void
+the_nudge_quotes_what_is_sent(void **state)
+{
+	struct scene s;
+	const struct regex_script *scripts;
+	size_t n;
+
+	(void)state;
+	scene_begin(
+	    &s, "{\"continue_nudge_prompt\":\"[{{lastChatMessage}}|{{char}}]\",\"names_behavior\":2}");
+	n = regex_scripts_read(s.a,
+	    parse(s.a, "[{\"scriptName\":\"r\",\"findRegex\":\"/sec/"
+		       "\",\"replaceString\":\"dec\",\"placement\":[2],\"promptOnly\":true}]"),
+	    REGEX_SOURCE_GLOBAL, &scripts);
+	s.in.scripts = regex_set_compile(s.a, scripts, n);
+	s.in.type = PROMPT_CONTINUE;
+	s.in.nhistory = 2;
+	s.said[1].text = STR("second {{user}} ");
+	assemble(&s);
+	assert_string_equal(text(&s, -1), "[decond Zoe|Ann]");
+	assert_string_equal(text(&s, -2), "Ann: decond Zoe ");
+	arena_destroy(&s.a);
+}
+
+/* A message without a text is gone on with all the same, unless nothing would stand between. */
+static void
+nothing_is_gone_on_with(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "{\"continue_nudge_prompt\":\"[{{lastChatMessage}}]\"}");
+	s.in.type = PROMPT_CONTINUE;
+	s.in.nhistory = 2;
+	s.said[1].text = STR("");
+	assemble(&s);
+	assert_string_equal(text(&s, -1), "[]");
+	s.in.preset = prompt_preset_compile(s.a,
+	    parse(s.a, "{\"continue_nudge_prompt\":\"[{{lastChatMessage}}]\",\"continue_postfix\":\"\"}"));
+	assemble(&s);
+	assert_string_equal(text(&s, -1), "first");
+	arena_destroy(&s.a);
+}
+
+/* ---- examples ---- */
+
+/* Lines of who answers carry the name of the member who spoke last in the block, if one did. */
+static void
+the_last_other_member_names_the_examples(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, fields_on);
+	s.cards[1] =
+	    prompt_card_compile(s.a, parse(s.a, "{\"name\":\"Bo\",\"mes_example\":\"<START>\\nBo: one\\nZoe: "
+						"hm\\nAnn: two\\nZoe: so\\nBo: three\"}"));
+	group(&s, PROMPT_SWAP, 1);
+	assemble(&s);
+	assert_string_equal(text(&s, 2), "Bo: one");
+	assert_string_equal(text(&s, 4), "Ann: two");
+	assert_string_equal(text(&s, 6), "Ann: Bo: three");
+	arena_destroy(&s.a);
+}
+
 /* ---- what a turn does to the chat ---- */
 
 static void
@@ -450,6 +518,9 @@ main(void)
 		cmocka_unit_test(reasoning_goes_back_in),
 		cmocka_unit_test(reasoning_of_others_stays_out),
 		cmocka_unit_test(what_is_continued_keeps_its_reasoning),
+		cmocka_unit_test(the_nudge_quotes_what_is_sent),
+		cmocka_unit_test(nothing_is_gone_on_with),
+		cmocka_unit_test(the_last_other_member_names_the_examples),
 		cmocka_unit_test(typed_text_is_said_in_turns_of_ones_own),
 		cmocka_unit_test(a_lone_greeting_is_swiped_without_a_model),
 		cmocka_unit_test(a_reply_goes_on_behind_the_postfix),
