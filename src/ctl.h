@@ -28,6 +28,8 @@ int ctl_failed(const struct ctl *ctl);
 
 extern const struct ctl_command ctl_account;
 extern const struct ctl_command ctl_assemble;
+extern const struct ctl_command ctl_export;
+extern const struct ctl_command ctl_import;
 extern const struct ctl_command ctl_lore;
 extern const struct ctl_command ctl_macro;
 extern const struct ctl_command ctl_migrate;

@@ -13,6 +13,8 @@
 static const struct ctl_command *const commands[] = {
 	&ctl_account,
 	&ctl_assemble,
+	&ctl_export,
+	&ctl_import,
 	&ctl_lore,
 	&ctl_macro,
 	&ctl_migrate,

@@ -1,6 +1,6 @@
 /*
- * pieces: a long text that is read through a window, wherever it lies: in memory, in a database, in a file. Who
- * reads names places in it, as often and in whatever order; going on is cheap, going back costs a piece.
+ * pieces: a long text that is read through a window, wherever it lies: in memory, in a database, in a file.
+ * Who reads names places in it, as often and in whatever order; going on is cheap, going back costs a piece.
  */
 #ifndef CARD_PIECES_H
 #define CARD_PIECES_H
@@ -11,7 +11,8 @@
 
 struct pieces {
 	int64_t size; /* of the whole text */
-	/* Copies bytes from `at` on: at least one, at most PIECES_ROOM. How many, or -1; why is known to it. */
+	/* Copies bytes from `at` on: at least one, at most PIECES_ROOM. How many, or -1; why is known to it.
+	 */
 	int64_t (*fetch)(void *arg, int64_t at, char *to);
 	void *arg;
 	struct arena *keep; /* of the window */

@@ -1,7 +1,7 @@
 /*
- * thchat: TavernHeadless's chat files. The text is walked by its bytes, through a window, and only one floor at
- * a time becomes a tree: files of any size need no more memory than their largest floor. Unknown members are
- * kept.
+ * thchat: TavernHeadless's chat files. The text is walked by its bytes, through a window, and only one floor
+ * at a time becomes a tree: files of any size need no more memory than their largest floor. Unknown members
+ * are kept.
  */
 #include "chat.h"
 
@@ -415,7 +415,8 @@ take_page(struct arena *a, const struct json *o, struct chat_page *p)
 }
 
 int
-thchat_floor(struct arena *a, struct str raw, const char *where, struct chat_floor *out, struct import_error *err)
+thchat_floor(
+    struct arena *a, struct str raw, const char *where, struct chat_floor *out, struct import_error *err)
 {
 	static const char *const known[] = { "floor_no", "branch_id", "parent_floor_id_ref", "state",
 		"token_in", "token_out", "superseded_at", "superseded_by_floor_id_ref", "created_at",

@@ -152,8 +152,8 @@ const char *
 chat_made_id(const struct importer *im, char kind, struct str id)
 {
 	struct arena *a = im->c->a;
-	struct digest d = digest_sha256(str_c(
-	    arena_printf(a, "%.*s %c%.*s", STR_ARG(im->w->session_id), kind, STR_ARG(id))));
+	struct digest d = digest_sha256(
+	    str_c(arena_printf(a, "%.*s %c%.*s", STR_ARG(im->w->session_id), kind, STR_ARG(id))));
 	struct id made = id_make(im->began, d.b);
 
 	return arena_strdup(a, str_c(made.s));
@@ -191,7 +191,8 @@ want_floor(struct batch *b, struct sb *lists, const struct chat_floor *f, struct
 		for (size_t m = 0; m < f->pages[p].n; m++)
 			want(b, &lists[2], 'm', f->pages[p].said[m].id);
 	}
-	if (b->again && f->parent_id.n > 0 && !str_eq(f->parent_id, before)) { /* under either name, in this session */
+	if (b->again && f->parent_id.n > 0 &&
+	    !str_eq(f->parent_id, before)) { /* under either name, in this session */
 		struct str made = str_c(chat_made_id(b->im, 'f', f->parent_id));
 
 		b->again = false;

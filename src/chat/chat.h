@@ -14,9 +14,9 @@
 enum chat_format { CHAT_THCHAT, CHAT_JSONL };
 
 struct chat_import {
-	struct pieces text;                    /* of the file; its window is made here */
-	struct str title, character_id;        /* may be absent */
-	const char *model;                     /* whose tokens are counted */
+	struct pieces text;             /* of the file; its window is made here */
+	struct str title, character_id; /* may be absent */
+	const char *model;              /* whose tokens are counted */
 	/* Between the transactions, with how many bytes of the file are done; -1 ends the import. May be
 	 * NULL. */
 	int (*step)(void *arg, const char *phase, int64_t done, int64_t total);

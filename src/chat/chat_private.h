@@ -39,7 +39,8 @@ struct plan_raws {
 	VEC(struct {
 		int64_t at;
 		size_t n;
-	}) v;
+	})
+	v;
 };
 
 /* The first look over the floors of a file. Lives in `keep`. 0 or -1. */

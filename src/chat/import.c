@@ -565,7 +565,8 @@ chat_import(struct ctx *c, struct chat_import *w)
 		return -1;
 	while ((rc = chat_import_batch(&im)) > 0)
 		if ((batches++ == 0 && db_tx(c, DB_WRITE, analyze_tx, NULL) < 0) ||
-		    (w->step && w->step(w->arg, "publishing", im.thchat ? im.t.pos : im.lines.pos, w->text.size) < 0))
+		    (w->step &&
+			w->step(w->arg, "publishing", im.thchat ? im.t.pos : im.lines.pos, w->text.size) < 0))
 			return -1;
 	if (rc < 0)
 		return -1;

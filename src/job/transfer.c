@@ -67,10 +67,9 @@ input_tx(struct ctx *c, void *arg)
 	struct input *in = arg;
 	int rc = job_file_read(c, in->j->no, JOB_INPUT, in->at, &in->piece);
 
-	return rc > 0 ? 0
-	       : rc < 0
-		   ? -1
-		   : fail(c, ERR_GONE, "artifact_expired", "the file of the import is no longer kept");
+	return rc > 0   ? 0
+	       : rc < 0 ? -1
+			: fail(c, ERR_GONE, "artifact_expired", "the file of the import is no longer kept");
 }
 
 static int64_t
@@ -96,7 +95,8 @@ import_last(struct ctx *c, void *arg, struct str result)
 	return job_done(arg, result, 0);
 }
 
-/* The job is done; its thread goes on for the sake of those who search next. What fails here the next round makes good. */
+/* The job is done; its thread goes on for the sake of those who search next. What fails here the next round
+ * makes good. */
 static void
 fill_words(struct job *j)
 {

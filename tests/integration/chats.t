@@ -178,6 +178,32 @@ for ([ '{"spec":"tavern_headless_chat","spec_version":"2.0.0","data":{"floors":[
 is import($today, character_id => 'none')->{json}{error}{code}, 'character_not_found', 'a character that is not there';
 is $s->get('/export/chat/none')->{status}, 404, 'no such session';
 
+# ---- the operator's program: the same, of any size ----
+
+my ($status, $text) = $s->tavernctl('export', 'chat', $tid, "$s->{dir}/log/out.thchat");
+is $status, 0, 'tavernctl export chat' or diag $text;
+open my $fh, '<', "$s->{dir}/log/out.thchat" or die $!;
+my $file = do { local $/; <$fh> };
+is_deeply $json->decode($file)->{data}, $one->{data}, 'the file is that of the route';
+isnt +($s->tavernctl('export', 'chat', $tid, "$s->{dir}/log/out.thchat"))[0], 0, 'a file that is there stays';
+isnt +($s->tavernctl('export', 'chat', 'none', "$s->{dir}/log/none"))[0], 0, 'no such session';
+ok !-e "$s->{dir}/log/none", 'makes no file';
+($status, $text) = $s->tavernctl('import', 'chat', "$s->{dir}/log/out.thchat", '--title', 'By hand');
+is $status, 0, 'tavernctl import chat' or diag $text;
+$r = $json->decode($text);
+is $s->get("/sessions/$r->{session_id}")->{json}{data}{title}, 'By hand', 'is a session';
+is_deeply [ story($r->{session_id}, 'alt') ], [ story($tid, 'alt') ], 'with the same story, its ids being taken';
+is_deeply $json->decode(export($r->{session_id}, 'thchat')->{raw})->{data}{variables}[-1]{key}, 'seen', 'and its variables';
+is $s->sql(q{SELECT f.session_no = s.no FROM tavern.variable v JOIN tavern.session s ON s.account_no = v.account_no AND s.no = v.session_no
+	JOIN tavern.floor f ON f.account_no = v.account_no AND f.id = v.scope_id WHERE s.id = :'id' AND v.key = 'seen'}, id => $r->{session_id}), 't', 'a floor\'s variable is its own floor\'s';
+is $s->sql(q{SELECT count(*) FROM tavern.floor f JOIN tavern.session s ON s.account_no = f.account_no AND s.no = f.session_no LEFT JOIN tavern.floor p
+	ON p.account_no = f.account_no AND p.id = f.parent_id WHERE s.id = :'id' AND f.floor_seq > 0 AND p.session_no IS DISTINCT FROM s.no}, id => $r->{session_id}), 0, 'and each floor\'s parent';
+($status, $text) = $s->tavernctl('export', 'chat', $id, '--format', 'st_jsonl');
+is $text, export($id, 'st_jsonl')->{raw}, 'lines to the standard output';
+for ([ 'import', 'chat' ], [ 'import', 'card', 'x' ], [ 'export', 'chat', $id, '--format', 'zip' ], [ 'import', 'chat', "$s->{dir}/log/nothing" ], [ 'import', 'chat', "$s->{dir}/log" ]) {
+	isnt +($s->tavernctl(@$_))[0], 0, "refused: @$_[0, 1]";
+}
+
 # ---- jobs ----
 
 my $long = qq({"user_name":"You","character_name":"Bo","chat_metadata":{}}\n) . join '', map { sprintf qq({"name":"%s","is_user":%s,"is_system":false,"send_date":%d,"mes":"line %d %s"}\n), $_ % 2 ? 'Bo' : 'You', $_ % 2 ? 'false' : 'true', 1700000000000 + $_, $_, 'word ' x 200 } 0 .. 999;

@@ -181,7 +181,8 @@ test_pieces(void **state)
 	(void)state;
 	for (int i = 0; i < 40; i++) {
 		sb_addf(&floors, "%s%s", i ? " ,\n" : "", floor_text);
-		sb_addf(&lines, "{\"name\":\"B\",\"is_user\":%s,\"mes\":\"%d\"}\n%s", i % 2 ? "true" : "false", i, i % 3 ? "" : "\n");
+		sb_addf(&lines, "{\"name\":\"B\",\"is_user\":%s,\"mes\":\"%d\"}\n%s",
+		    i % 2 ? "true" : "false", i, i % 3 ? "" : "\n");
 	}
 	for (size_t drop = 1; drop < 5000; drop = drop * 3 + 1) {
 		struct dripping d = { str_c(arena_printf(a, " " WRAP("[%s]"), sb_c(&floors))), drop, -1 };
