@@ -235,6 +235,49 @@ if (part('forks')) {
 	figure('GET search, 20,000 of 40,000 messages', $took->(5, sub { $s->get("/messages?q=keeper&session_id=$id") }));
 }
 
+# ---- a chat of 20,000 floors out of the database and into it, in both formats, as jobs ----
+
+sub ticks { my ($pid) = @_; my $cpu = 0; for (tree($pid)) { my @f = split ' ', (read_file("/proc/$_/stat") // next) =~ s/^.*\) //sr; $cpu += $f[11] + $f[12] + $f[13] + $f[14] } return $cpu / $tick }
+sub transfer { # what is queued, and how it is called
+	my ($path, $body, $name, $bound, %more) = @_;
+	my ($jobd, $postgres) = @{ $s->{pid} }{qw(jobd postgres)};
+	my $idle = pss($jobd);
+	my ($ours, $theirs, $began, $most) = (ticks($jobd), ticks($postgres), time, 0);
+	my $queued = $s->post($path, $body, %more);
+	my $job;
+
+	die $queued->{raw} if $queued->{status} != 202;
+	while (1) {
+		my $now = pss($jobd);
+
+		$most = $now if $now > $most;
+		$job = $s->get("/chat-transfer-jobs/$queued->{json}{data}{job_id}")->{json}{data};
+		last if $job->{finished_at};
+		sleep 0.1;
+	}
+	die $json->encode($job) if $job->{status} ne 'succeeded';
+	figure("$name, wall", time - $began, 's');
+	figure("$name, CPU of jobd", ticks($jobd) - $ours, 's', $bound);
+	figure("$name, CPU of PostgreSQL", ticks($postgres) - $theirs, 's');
+	figure("$name, memory over idle", ($most - $idle) / 1024, 'MB', '<= 32');
+	return $job;
+}
+if (part('chats')) {
+	my $id = told(20000, 'x');
+
+	$s->start_jobd;
+	sleep 1;
+	for my $format (qw(thchat st_jsonl)) {
+		my $job = transfer("/export/chat/$id/jobs", { format => $format }, "export of 20,000 floors, $format", '<= 2');
+		my $file = $s->get("/chat-transfer-jobs/$job->{id}/file")->{raw};
+		my $form = "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"x\"\r\ncontent-type: application/octet-stream\r\n\r\n$file\r\n--b--\r\n";
+
+		printf "# a file of %.1f MB\n", length($file) / 2**20;
+		transfer('/import/chat/jobs', $form, "import of 20,000 floors, $format", '<= 5', type => 'multipart/form-data; boundary=b');
+	}
+	$s->stop_jobd;
+}
+
 # ---- streams ----
 
 sub sseload { my (@args) = @_; my $out = qx($s->{tools}/sseload @args); return $json->decode($out =~ /(\{.*\})/s ? $1 : '{}') }
