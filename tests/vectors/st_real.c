@@ -183,7 +183,12 @@ speak(struct story *s, const struct json *step, struct json *requests)
 {
 	const struct json *g = json_get(s->input, "group");
 	struct str respond = or_else(json_get_str(step, "respond"), json_get_str(g, "respond"));
-	bool all = str_is(json_get_str(g, "strategy"), "list") && respond.p == NULL;
+	bool all = str_is(json_get_str(g, "strategy"), "list") && respond.p == NULL && s->f.in.type != PROMPT_SWIPE && s->f.in.type != PROMPT_CONTINUE;
+
+	/* what is replaced or goes on is its author's */
+	for (size_t i = 0; !all && respond.p == NULL && s->f.in.group && s->chat.n > 0 && i < s->f.in.ncards; i++)
+		if (str_eq(prompt_card_name(s->f.in.cards[i]), vec_last(&s->chat)->name))
+			s->f.in.speaker = i;
 
 	for (size_t i = 0; i < s->f.in.ncards; i++) {
 		struct str name = prompt_card_name(s->f.in.cards[i]);
@@ -210,6 +215,7 @@ step_run(struct story *s, const struct json *step)
 	prompt_type_parse(json_get_str(step, "type"), &s->f.in.type);
 	s->f.in.quiet_prompt = or_else(json_get_str(step, "quiet_prompt"), json_get_str(s->input, "quiet_prompt"));
 	edits(s, step);
+	json_set_array(turn, "requests");
 	if (prompt_greeting_swipes(s->f.in.type, s->f.in.ncards ? s->f.in.cards[0] : NULL, s->chat.n, s->pristine, &s->greeting)) {
 		s->chat.n = 0;
 		greet(s);
@@ -221,7 +227,7 @@ step_run(struct story *s, const struct json *step)
 		s->chat.n--;
 	if (s->f.in.type == PROMPT_REGENERATE || s->f.in.type == PROMPT_SWIPE)
 		s->past.n -= s->past.n > 0; /* the replaced answer's scan never happened */
-	speak(s, step, json_set_array(turn, "requests"));
+	speak(s, step, json_get(turn, "requests"));
 }
 
 /* Cases whose texts are in SillyTavern's dialect say so. */
