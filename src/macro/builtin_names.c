@@ -35,21 +35,26 @@ fn_group_not_muted(struct ev *ev, const struct node *n, const struct str *argv, 
 	return NV_OK;
 }
 
-/* Everybody but the current character: the others and the user. */
+/* Of a group the others who may answer (as on SillyTavern's page); of a chat of two the user. */
 static enum nv
 fn_not_char(struct ev *ev, const struct node *n, const struct str *argv, struct str *out)
 {
-	struct str user = eval_field(ev, MF_USER),
-		   others = ev->r->env->group ? member_names(ev, true) : STR("");
+	const struct macro_env *env = ev->r->env;
+	struct str own = eval_field(ev, MF_CHAR);
 	struct sb sb = sb_new(ev->r->a);
 
 	(void)n;
 	(void)argv;
-	sb_add(&sb, others);
-	if (others.n && user.n)
-		sb_adds(&sb, ", ");
-	sb_add(&sb, user);
-	*out = sb_str(&sb);
+	for (size_t i = 0; env->group && i < env->n_members; i++) {
+		struct str name = env->members[i].field[MF_CHAR].text;
+
+		if (env->members[i].muted || env->members[i].outside || str_eq(name, own))
+			continue;
+		if (sb.n)
+			sb_adds(&sb, ", ");
+		sb_add(&sb, name);
+	}
+	*out = env->group ? sb_str(&sb) : eval_field(ev, MF_USER);
 	return NV_OK;
 }
 

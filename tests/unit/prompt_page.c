@@ -171,6 +171,19 @@ joined_fields_are_evaluated_once(void **state)
 	arena_destroy(&s.a);
 }
 
+static void
+names_of_a_group(void **state)
+{
+	struct scene s;
+
+	(void)state;
+	scene_begin(&s, "{\"new_group_chat_prompt\":\"{{group}}|{{groupNotMuted}}|{{notChar}}\",\"new_chat_prompt\":\"{{group}}|{{groupNotMuted}}|{{notChar}}\"}");
+	group(&s, PROMPT_SWAP, 1);
+	assemble(&s);
+	assert_string_equal(text(&s, -5), "Ann, Bo, Cy|Ann, Bo|Ann"); /* in front of three messages and the nudge */
+	arena_destroy(&s.a);
+}
+
 /* An entry that looks into descriptions looks into those of all members, sent or not. */
 static void
 the_scan_reads_joined_fields(void **state)
@@ -511,6 +524,7 @@ main(void)
 		cmocka_unit_test(joined_fields_are_read_whatever_is_off),
 		cmocka_unit_test(joined_fields_name_the_muted_if_asked),
 		cmocka_unit_test(joined_fields_are_evaluated_once),
+		cmocka_unit_test(names_of_a_group),
 		cmocka_unit_test(the_scan_reads_joined_fields),
 		cmocka_unit_test(the_chat_speaks_before_the_card),
 		cmocka_unit_test(the_chats_system_prompt_replaces_the_cards),
