@@ -95,7 +95,7 @@ is_number(const struct json *v)
 static double
 order_read(const struct json *v)
 {
-	double n = loose_double(v, -INFINITY);
+	double n = loose_double(v, (double)-INFINITY);
 
 	if (json_type(v) != JSON_STRING)
 		return loose_double(v, 100);
