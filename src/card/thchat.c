@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/vec.h"
 #include "import.h"
+#include "member.h"
 #include "shape.h"
 
 #define SPEC "tavern_headless_chat"
@@ -466,34 +467,12 @@ thchat_next(struct arena *a, struct thchat *t, struct chat_floor *out, struct im
 /* ---- writing ---- */
 
 static void
-member(struct sb *out, const char *name, struct str json)
-{
-	sb_addf(out, "%s\"%s\":", out->n > 0 && out->p[out->n - 1] != '{' ? "," : "", name);
-	sb_add(out, json.p ? json : STR("null"));
-}
-
-static void
-member_text(struct sb *out, const char *name, struct str text)
-{
-	member(out, name, STR(""));
-	sb_add_json(out, text);
-}
-
-static void
-member_int(struct sb *out, const char *name, int64_t v)
+member_date(struct sb *out, const char *name, int64_t v)
 {
 	if (v == CHAT_NO_DATE)
 		member(out, name, STR_NULL);
-	else {
-		member(out, name, STR(""));
-		sb_add_int(out, v);
-	}
-}
-
-static void
-member_bool(struct sb *out, const char *name, bool v)
-{
-	member(out, name, v ? STR("true") : STR("false"));
+	else
+		member_int(out, name, v);
 }
 
 /* Texts and JSON only if they are there. */
@@ -549,7 +528,7 @@ write_said(struct sb *out, struct arena *a, const struct chat_said *m, size_t se
 	member_text(out, "content_format", m->format);
 	member_bool(out, "is_hidden", m->hidden);
 	member_text(out, "source", m->source);
-	member_int(out, "created_at", m->created_at);
+	member_date(out, "created_at", m->created_at);
 	member_text(out, "_original_id", m->id);
 	sb_addc(&own, '{');
 	maybe_text(&own, "name", m->name);
@@ -570,8 +549,8 @@ write_page(struct sb *out, struct arena *a, const struct chat_page *p)
 	member_bool(out, "is_active", p->active);
 	member_int(out, "version", p->version);
 	member_text(out, "checksum", p->checksum);
-	member_int(out, "created_at", p->created_at);
-	member_int(out, "updated_at", p->updated_at);
+	member_date(out, "created_at", p->created_at);
+	member_date(out, "updated_at", p->updated_at);
 	member_text(out, "_original_id", p->id);
 	member(out, "messages", STR("["));
 	for (size_t i = 0; i < p->n; i++) {
@@ -604,10 +583,10 @@ thchat_write_floor(struct sb *out, struct arena *a, const struct chat_floor *f)
 	member_text(out, "state", f->state);
 	member_int(out, "token_in", f->token_in);
 	member_int(out, "token_out", f->token_out);
-	member_int(out, "superseded_at", f->superseded_at);
+	member_date(out, "superseded_at", f->superseded_at);
 	member_text(out, "superseded_by_floor_id_ref", f->superseded_by);
-	member_int(out, "created_at", f->created_at);
-	member_int(out, "updated_at", f->updated_at);
+	member_date(out, "created_at", f->created_at);
+	member_date(out, "updated_at", f->updated_at);
 	member_text(out, "_original_id", f->id);
 	member(out, "pages", STR("["));
 	for (size_t i = 0; i < f->n; i++) {

@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "card/import.h"
+#include "card/member.h"
 
 #include <stdio.h>
 
@@ -275,29 +276,9 @@ parent_of(struct batch *b, struct str id)
 /* ---- rows as JSON ---- */
 
 static void
-m_text(struct sb *s, const char *name, struct str v)
+member_origin(struct sb *s, struct arena *a, const struct json *origin)
 {
-	sb_addf(s, ",\"%s\":", name);
-	sb_add_json(s, v);
-}
-
-static void
-m_json(struct sb *s, const char *name, struct str v)
-{
-	sb_addf(s, ",\"%s\":", name);
-	sb_add(s, v.p ? v : STR("null"));
-}
-
-static void
-m_int(struct sb *s, const char *name, int64_t v)
-{
-	sb_addf(s, ",\"%s\":%lld", name, (long long)v);
-}
-
-static void
-m_origin(struct sb *s, struct arena *a, const struct json *origin)
-{
-	m_text(s, "origin", origin ? json_text(a, origin) : STR_NULL);
+	member_text(s, "origin", origin ? json_text(a, origin) : STR_NULL);
 }
 
 static int64_t
@@ -313,20 +294,21 @@ add_said(struct batch *b, const struct chat_said *m, const char *page, size_t se
 	struct sb *s = &b->said;
 
 	sb_addf(s, "%s{\"seq\":%zu", s->n ? "," : "[", seq);
-	m_text(s, "page", str_c(page));
-	m_text(s, "id", str_c(id_for(b, 'm', m->id)));
-	m_json(s, "active", active ? STR("true") : STR("false"));
-	m_json(s, "is_hidden", m->hidden ? STR("true") : STR("false"));
-	m_text(s, "role", m->role);
-	m_text(s, "name", m->name);
-	m_text(s, "content", m->content);
-	m_text(s, "sent", m->sent);
-	m_json(s, "rolls", m->rolls);
-	m_text(s, "content_format", m->format);
-	m_text(s, "source", m->source);
-	m_int(s, "token_count", (int64_t)token_count(im->tokens.encoding, m->sent.p ? m->sent : m->content));
-	m_origin(s, im->c->a, m->origin);
-	m_int(s, "created_at", or_now(im, m->created_at));
+	member_text(s, "page", str_c(page));
+	member_text(s, "id", str_c(id_for(b, 'm', m->id)));
+	member_bool(s, "active", active);
+	member_bool(s, "is_hidden", m->hidden);
+	member_text(s, "role", m->role);
+	member_text(s, "name", m->name);
+	member_text(s, "content", m->content);
+	member_text(s, "sent", m->sent);
+	member(s, "rolls", m->rolls);
+	member_text(s, "content_format", m->format);
+	member_text(s, "source", m->source);
+	member_int(
+	    s, "token_count", (int64_t)token_count(im->tokens.encoding, m->sent.p ? m->sent : m->content));
+	member_origin(s, im->c->a, m->origin);
+	member_int(s, "created_at", or_now(im, m->created_at));
 	sb_addc(s, '}');
 	im->said++;
 }
@@ -361,22 +343,22 @@ add_page(struct batch *b, struct placed *pl, size_t at, bool shown)
 
 	p->page_no = page_number(&pl->f, at);
 	sb_addf(s, "%s{\"active\":%s", s->n ? "," : "[", shown ? "true" : "false");
-	m_text(s, "floor", str_c(pl->id));
-	m_text(s, "id", str_c(id));
-	m_text(s, "kind", p->kind);
-	m_int(s, "page_seq", p->page_no >= 0 && p->page_no < INT32_MAX ? p->page_no : (int64_t)at);
-	m_int(s, "version", p->version > 0 && p->version < INT32_MAX ? p->version : 1);
-	m_text(s, "state", p->state);
-	m_text(s, "checksum", p->checksum);
-	m_text(s, "reasoning", p->reasoning);
-	m_json(s, "summaries", p->summaries);
-	m_json(s, "usage", p->usage);
-	m_text(s, "finish_reason", p->finish_reason);
-	m_text(s, "model", p->model);
-	m_json(s, "error", p->error);
-	m_origin(s, im->c->a, p->origin);
-	m_int(s, "created_at", or_now(im, p->created_at));
-	m_int(s, "updated_at", or_now(im, p->updated_at));
+	member_text(s, "floor", str_c(pl->id));
+	member_text(s, "id", str_c(id));
+	member_text(s, "kind", p->kind);
+	member_int(s, "page_seq", p->page_no >= 0 && p->page_no < INT32_MAX ? p->page_no : (int64_t)at);
+	member_int(s, "version", p->version > 0 && p->version < INT32_MAX ? p->version : 1);
+	member_text(s, "state", p->state);
+	member_text(s, "checksum", p->checksum);
+	member_text(s, "reasoning", p->reasoning);
+	member(s, "summaries", p->summaries);
+	member(s, "usage", p->usage);
+	member_text(s, "finish_reason", p->finish_reason);
+	member_text(s, "model", p->model);
+	member(s, "error", p->error);
+	member_origin(s, im->c->a, p->origin);
+	member_int(s, "created_at", or_now(im, p->created_at));
+	member_int(s, "updated_at", or_now(im, p->updated_at));
 	sb_addc(s, '}');
 	im->pages++;
 	for (size_t i = 0; i < p->n; i++)
@@ -397,19 +379,19 @@ add_floor(struct batch *b, struct placed *pl)
 	static const char *const kinds[] = { "input", "mixed", "output" };
 
 	sb_addf(s, "%s{\"floor_seq\":%d", s->n ? "," : "[", pl->seq);
-	m_text(s, "id", str_c(pl->id));
-	m_int(s, "segment_no", pl->segment_no);
-	m_text(s, "branch_id", f->branch_id);
-	m_text(s, "parent_id", parent ? str_c(parent) : STR_NULL);
-	m_text(s, "state", f->state);
-	m_int(s, "token_in", f->token_in > 0 && f->token_in < INT32_MAX ? f->token_in : 0);
-	m_int(s, "token_out", f->token_out > 0 && f->token_out < INT32_MAX ? f->token_out : 0);
+	member_text(s, "id", str_c(pl->id));
+	member_int(s, "segment_no", pl->segment_no);
+	member_text(s, "branch_id", f->branch_id);
+	member_text(s, "parent_id", parent ? str_c(parent) : STR_NULL);
+	member_text(s, "state", f->state);
+	member_int(s, "token_in", f->token_in > 0 && f->token_in < INT32_MAX ? f->token_in : 0);
+	member_int(s, "token_out", f->token_out > 0 && f->token_out < INT32_MAX ? f->token_out : 0);
 	if (f->superseded_at != CHAT_NO_DATE)
-		m_int(s, "superseded_at", f->superseded_at);
-	m_text(s, "superseded_by", f->superseded_by);
-	m_origin(s, im->c->a, f->origin);
-	m_int(s, "created_at", or_now(im, f->created_at));
-	m_int(s, "updated_at", or_now(im, f->updated_at));
+		member_int(s, "superseded_at", f->superseded_at);
+	member_text(s, "superseded_by", f->superseded_by);
+	member_origin(s, im->c->a, f->origin);
+	member_int(s, "created_at", or_now(im, f->created_at));
+	member_int(s, "updated_at", or_now(im, f->updated_at));
 	sb_addc(s, '}');
 	for (size_t i = 0; i < f->n; i++) {
 		size_t k = 0;

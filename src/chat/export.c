@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/tm.h"
+#include "card/member.h"
 #include "store/branch.h"
 
 #define WINDOW 50 /* floors of a window */
@@ -246,20 +247,6 @@ range(struct exporter *x, int64_t segment, int32_t lo, int32_t hi)
 }
 
 /* ---- .thchat ---- */
-
-static void
-member(struct sb *s, const char *name, struct str json)
-{
-	sb_addf(s, ",\"%s\":", name);
-	sb_add(s, json.p ? json : STR("null"));
-}
-
-static void
-member_text(struct sb *s, const char *name, struct str text)
-{
-	sb_addf(s, ",\"%s\":", name);
-	sb_add_json(s, text);
-}
 
 /* Numbers of segments mean nothing elsewhere: their places in the list do. */
 static void
