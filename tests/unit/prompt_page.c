@@ -29,8 +29,7 @@ static const char fields_on[] =
     ROWS(ASKS) ON("asks") "," ON("charDescription") "," REST ON("dialogueExamples") "," ON("chatHistory") END;
 
 static const char *const members[] = {
-	"{\"name\":\"Ann\",\"description\":\"{{char}} sews.\",\"scenario\":\"A "
-	"loft.\",\"mes_example\":\"{{user}}: hey\\n{{char}}: ho\"}",
+	"{\"name\":\"Ann\",\"description\":\"{{char}} sews.\",\"scenario\":\"A loft.\",\"mes_example\":\"{{user}}: hey\\n{{char}}: ho\"}",
 	"{\"name\":\"Bo\",\"personality\":\"calm\",\"mes_example\":\"<START>\\n{{char}}: hum\"}",
 	"{\"name\":\"Cy\",\"description\":\"{{char}} is mute.\"}",
 };
