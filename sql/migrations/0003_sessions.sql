@@ -72,6 +72,7 @@ CREATE TABLE tavern.branch (
 	forked_at int,                          -- floor number
 	policy json NOT NULL DEFAULT '{}',
 	decisions text COMPRESSION lz4,         -- timers and answers of decision statements (JSON); NULL = none asked yet
+	history_floors int NOT NULL DEFAULT 0,  -- what filled the last turn's context: how far the next one reads at once
 	revision int NOT NULL DEFAULT 0,        -- counts changes of the head
 	created_at bigint NOT NULL,
 	updated_at bigint NOT NULL,

@@ -9,7 +9,7 @@ SELECT s.no, s.status, s.prompt_mode, s.model_provider, s.model_name, s.model_pa
        CASE WHEN $3 THEN (SELECT count(*) FROM run r WHERE r.account_no = acct() AND r.state = 'running') END,
        EXISTS (SELECT FROM run r WHERE r.account_no = acct() AND r.branch_no = b.no AND r.state = 'running'),
        b.decisions,
-       CASE WHEN s.preset_id IS NULL THEN (SELECT p.preset_id FROM active_preset p WHERE p.account_no = acct()) END
+       CASE WHEN s.preset_id IS NULL THEN (SELECT p.preset_id FROM active_preset p WHERE p.account_no = acct()) END, b.history_floors
   FROM session s
   JOIN account a ON a.no = acct()
   LEFT JOIN branch b ON b.account_no = acct() AND b.session_no = s.no AND b.id = $2
@@ -128,9 +128,9 @@ SELECT v.scope, v.key, v.value
 -- Floor, input page, the user's message as typed, the run; the branch's head moves to the new floor. No row: the head had moved, nothing is written.
 -- $1 session no, $2 branch no, $3 segment, $4 floor number, $5 floor id, $6 branch id, $7 segment of the floor before, $8 page id,
 -- $9 message id, $10 text, $11 tokens, $12 run id, $13 type, $14 lease until, $15 worker, $16 on_disconnect, $17 config, $18 now,
--- $19 what the prompt made of the message or null, $20 results of its chance macros or null
+-- $19 what the prompt made of the message or null, $20 results of its chance macros or null, $21 floors that filled the context
 WITH b AS (
-	UPDATE branch SET head_seq = $4, his[cardinality(his)] = $4, revision = revision + 1, updated_at = $18
+	UPDATE branch SET head_seq = $4, his[cardinality(his)] = $4, history_floors = $21, revision = revision + 1, updated_at = $18
 	 WHERE account_no = acct() AND no = $2 AND head_seq = $4 - 1 RETURNING no
 ), f AS (
 	INSERT INTO floor (id, session_no, segment_no, floor_seq, branch_id, parent_id, state, created_at, updated_at)

@@ -113,7 +113,7 @@ open_send(struct ctx *c, void *arg)
 	t->written = db_query(c, STMT_turn_open, P_INT(t->s.no), P_INT(t->s.branch_no), P_INT(t->segment), P_INT(t->floor_seq),
 	    P_C(t->floor_id.s), P_STR(t->s.branch.id), n ? P_INT(before[0].segment) : P_NULL, P_C(t->input_page.s), P_C(t->message_id.s),
 	    P_STR(t->q.message), P_INT(t->record.tokens), P_C(t->run_id.s), P_C(turn_run_type(t)), P_INT(c->now + t->p->conf.lease_ms), P_C(t->p->conf.worker),
-	    P_C(t->continues ? "continue" : "abort"), P_STR(turn_config_print(t)), P_INT(c->now), P_STR(t->record.sent), P_STR(t->record.rolls));
+	    P_C(t->continues ? "continue" : "abort"), P_STR(turn_config_print(t)), P_INT(c->now), P_STR(t->record.sent), P_STR(t->record.rolls), P_INT(t->s.history_floors));
 	turn_key_claim_send(c, t);
 	return 0;
 }

@@ -12,7 +12,8 @@
 #include "base/limits.h"
 #include "base/map.h"
 
-#define FIRST_WINDOW 40 /* floors of the first history scan; doubled until the budget is full */
+#define FIRST_WINDOW 40 /* floors of the first history scan, at least; doubled until the budget is full */
+#define WINDOW_SLACK 4  /* floors more than filled the context last time: the new ones may be shorter */
 
 /* NULL for an empty object too: most columns say nothing, and an object takes 800 bytes for as long as the model writes. */
 static const struct json *
@@ -79,6 +80,7 @@ session_read(struct turn *t, struct rows *rs)
 	s->running = row_int(rs, 28);
 	s->busy = row_bool(rs, 29);
 	s->has_decisions = !row_null(rs, 30);
+	s->history_floors = (int32_t)row_int(rs, 32);
 	s->decisions = macro_decisions_new(t->c->a, json_column(t, rs, 30));
 	s->branch.id = t->q.branch_id;
 	if (row_null(rs, 22))
@@ -458,12 +460,33 @@ users_count(struct turn *t, int32_t from)
 	return 0;
 }
 
+/* How many of the newest floors fill the budget, or all that there are. */
+static int32_t
+floors_that_fill(const struct turn *t, const struct history *h, int64_t budget)
+{
+	int64_t tokens = 0;
+	size_t i = 0;
+
+	while (i < h->v.n && tokens <= budget)
+		tokens += h->v.v[i++].tokens;
+	return i ? t->s.branch.head + 1 - h->v.v[i - 1].floor_seq : 0;
+}
+
+/* How far a turn reads at once: as far as the last one of its branch needed, and no less than a scan of lore looks back. */
+static int32_t
+first_window(const struct turn *t)
+{
+	int32_t floors = t->s.history_floors + WINDOW_SLACK;
+
+	return floors > FIRST_WINDOW ? floors : FIRST_WINDOW;
+}
+
 /* Further windows, each twice the last, until the budget is full or the story begins. */
 static int
 history_rest(struct turn *t, struct history *h, int32_t from)
 {
 	int64_t budget = history_budget(t);
-	int32_t width = FIRST_WINDOW;
+	int32_t width = t->s.branch.head + 1 - from;
 
 	while (from > 0 && h->tokens <= budget) {
 		int32_t to = from - 1;
@@ -478,6 +501,7 @@ history_rest(struct turn *t, struct history *h, int32_t from)
 				return -1;
 	}
 	t->in.history_cut = from > 0;
+	t->s.history_floors = floors_that_fill(t, h, budget);
 	return users_count(t, from);
 }
 
@@ -665,7 +689,7 @@ turn_gather(struct ctx *c, void *arg)
 		    P_INT(t->segment), P_INT(s->branch_no));
 		said = db_query(c, STMT_floor_said, P_INT(t->target.floor_no));
 	}
-	from = s->branch.head + 1 > FIRST_WINDOW ? s->branch.head + 1 - FIRST_WINDOW : 0;
+	from = s->branch.head + 1 > first_window(t) ? s->branch.head + 1 - first_window(t) : 0;
 	hist = history_ask(t, from, s->branch.head, &n);
 	if (asset_take(preset, &s->preset) < 0 || asset_take(worldbook, &s->worldbook) < 0 || asset_take(regex, &s->regex) < 0 ||
 	    variables_take(t, vars, as_of, undone) < 0 || (said && history_take(t, &h, said) < 0))
@@ -797,7 +821,7 @@ turn_gather_past(struct turn *t)
 		return -1;
 	vars = db_query(t->c, STMT_turn_variables, P_INT(s->no), P_INT(0));
 	as_of = db_query(t->c, STMT_branch_vars_as_of, P_INT(p->segment), P_INT(s->branch.head));
-	from = s->branch.head + 1 > FIRST_WINDOW ? s->branch.head + 1 - FIRST_WINDOW : 0;
+	from = s->branch.head + 1 > first_window(t) ? s->branch.head + 1 - first_window(t) : 0;
 	hist = history_ask(t, from, s->branch.head, &n);
 	if (variables_take(t, vars, as_of, NULL) < 0 || past_own(t, &h) < 0)
 		return -1;

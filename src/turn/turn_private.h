@@ -69,6 +69,7 @@ struct turn_session {
 	enum prompt_mode mode;
 	bool deep_binding, busy;
 	int64_t running;              /* of the account */
+	int32_t history_floors;       /* newest floors that filled the context: of the last turn, and of this one when its story is settled */
 	int64_t character_doc, user_doc;
 	struct macro_decisions *decisions;
 	bool has_decisions;           /* the branch has a state of them */

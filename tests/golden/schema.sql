@@ -224,6 +224,7 @@ CREATE TABLE tavern.branch (
     forked_at integer,
     policy json DEFAULT '{}'::json NOT NULL,
     decisions text,
+    history_floors integer DEFAULT 0 NOT NULL,
     revision integer DEFAULT 0 NOT NULL,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
