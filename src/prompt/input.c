@@ -108,10 +108,17 @@ run_kind(const struct prompt_input *in)
 	return in->type == PROMPT_NORMAL && in->phase == MACRO_DRY_RUN ? "dry_run" : words[in->type];
 }
 
+/* A swipe makes another of the newest reply, which is not sent; whoever left that out already, or had the user speak, ends with a user. */
+static bool
+swiped(const struct prompt_input *in, const struct prompt_message *newest, size_t n)
+{
+	return in->type == PROMPT_SWIPE && n > 0 && newest[n - 1].role != PROMPT_USER;
+}
+
 int64_t
 input_length(const struct prompt_input *in)
 {
-	return in->chat_length - (in->type == PROMPT_SWIPE && in->chat_length > 0);
+	return in->chat_length - (in->chat_length > 0 && swiped(in, in->history, in->nhistory));
 }
 
 /* The names of the run; called again when the messages' texts are known. */
@@ -465,7 +472,7 @@ input_history(struct build *b)
 
 	b->told = arena_array(b->a, struct told, in->nhistory + 1);
 	b->ntold = policy_history(b, seen);
-	if (in->type == PROMPT_SWIPE && b->ntold > 0)
+	if (swiped(in, seen, b->ntold))
 		b->ntold--;
 	for (size_t i = 0; i < b->ntold; i++) {
 		const struct prompt_message *m = &seen[i];

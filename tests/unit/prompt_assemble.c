@@ -644,6 +644,11 @@ swiped_messages_do_not_count(void **state)
 	p = run(&s);
 	assert_int_equal(p->lore_past.messages, 2);
 	assert_true(str_is(p->lore->active[0].text, "At 1."));
+	say(&s, PROMPT_USER, "go on"); /* a message that came with the intent is no reply that could be swiped */
+	p = run(&s);
+	assert_int_equal(p->lore_past.messages, 4);
+	assert_true(holds(p, "no"));
+	assert_true(holds(p, "go on"));
 	scene_end(&s);
 }
 
