@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -58,8 +57,7 @@ struct slot {
 
 struct master {
 	struct arena *arena; /* of the program */
-	const char *conf_path;
-	const char *const *conf_args;
+	struct command command;
 	struct arena *settings_arena;
 	struct settings settings;
 	struct loop *loop;
@@ -84,7 +82,7 @@ load_settings(struct master *m)
 	struct arena *a = arena_create("settings", 0);
 	struct settings set;
 
-	if (settings_take(a, &set, "tavernd", m->conf_path, m->conf_args) < 0) {
+	if (settings_take(a, &set, &m->command) < 0) {
 		arena_destroy(&a);
 		return -1;
 	}
@@ -470,58 +468,20 @@ run(struct master *m)
 	return 0;
 }
 
-static int
-usage(void)
-{
-	fputs("usage: tavernd [-t | -p | -V] [-c FILE] [-o KEY=VALUE]...\n"
-	      "  -c FILE       configuration file\n"
-	      "  -o KEY=VALUE  setting that wins over file and environment\n"
-	      "  -t            check the configuration, print faults, exit\n"
-	      "  -p            print a configuration file with all settings explained, exit\n"
-	      "  -V            print the version, exit\n",
-	    stderr);
-	return 2;
-}
-
 /* See master.h. */
 int
 master_main(int argc, char **argv)
 {
 	static struct master m = { .lock_fd = -1, .generation = 1 };
-	VEC(const char *) args = { 0 };
-	bool check = false;
-	int opt, rc;
+	int rc;
 
 	m.arena = arena_create("master", 0);
-	while ((opt = getopt(argc, argv, "c:o:tpV")) != -1) {
-		switch (opt) {
-		case 'c':
-			m.conf_path = optarg;
-			break;
-		case 'o':
-			vec_push(m.arena, &args, optarg);
-			break;
-		case 't':
-			check = true;
-			break;
-		case 'p':
-			conf_print_sample(settings_rows, SETTINGS_ENV);
-			return 0;
-		case 'V':
-			puts(PACKAGE_STRING);
-			return 0;
-		default:
-			return usage();
-		}
-	}
-	if (optind < argc)
-		return usage();
-	vec_push(m.arena, &args, NULL);
-	m.conf_args = args.v;
+	if ((rc = command_read(m.arena, "tavernd", argc, argv, &m.command)) >= 0)
+		return rc;
 	log_setup("tavernd", LOG_INFO_);
 	if (load_settings(&m) < 0)
 		return 2;
-	if (check) {
+	if (m.command.check) {
 		puts("tavernd: configuration is fine");
 		return 0;
 	}

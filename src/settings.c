@@ -1,8 +1,11 @@
 /* settings: see settings.h. */
 #include "settings.h"
 
+#include "config.h"
+
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -154,13 +157,62 @@ settings_auth(const struct settings *s)
 }
 
 int
-settings_take(struct arena *a, struct settings *out, const char *program, const char *path, const char *const *args)
+settings_take(struct arena *a, struct settings *out, const struct command *from)
 {
 	struct conf_error err = { 0 };
 
-	if (settings_load(a, out, path, environ, args, &err) == 0)
+	if (settings_load(a, out, from->path, environ, from->args, &err) == 0)
 		return 0;
 	for (size_t i = 0; i < err.lines.n; i++)
-		fprintf(stderr, "%s: %s\n", program, err.lines.v[i]);
+		fprintf(stderr, "%s: %s\n", from->program, err.lines.v[i]);
+	return -1;
+}
+
+static int
+usage(const char *program)
+{
+	fprintf(stderr,
+	    "usage: %s [-t | -p | -V] [-c FILE] [-o KEY=VALUE]...\n"
+	    "  -c FILE       configuration file, the same for all daemons\n"
+	    "  -o KEY=VALUE  setting that wins over file and environment\n"
+	    "  -t            check the configuration, print faults, exit\n"
+	    "  -p            print a configuration file with all settings explained, exit\n"
+	    "  -V            print the version, exit\n",
+	    program);
+	return 2;
+}
+
+int
+command_read(struct arena *a, const char *program, int argc, char **argv, struct command *out)
+{
+	VEC(const char *) args = { 0 };
+	int opt;
+
+	*out = (struct command){ .program = program };
+	while ((opt = getopt(argc, argv, "c:o:tpV")) != -1) {
+		switch (opt) {
+		case 'c':
+			out->path = optarg;
+			break;
+		case 'o':
+			vec_push(a, &args, optarg);
+			break;
+		case 't':
+			out->check = true;
+			break;
+		case 'p':
+			conf_print_sample(settings_rows, SETTINGS_ENV);
+			return 0;
+		case 'V':
+			puts(PACKAGE_STRING);
+			return 0;
+		default:
+			return usage(program);
+		}
+	}
+	if (optind < argc)
+		return usage(program);
+	vec_push(a, &args, NULL);
+	out->args = args.v;
 	return -1;
 }

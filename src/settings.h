@@ -77,7 +77,19 @@ int settings_load(struct arena *a, struct settings *out, const char *path, char 
 /* What the settings say to others. */
 struct db_conf settings_db(const struct settings *s, enum db_role role, int connections);
 struct auth_conf settings_auth(const struct settings *s); /* without the means to fetch */
-/* For programs: from the environment too; faults are said on stderr, a line each behind the program's name. -1: there are some. */
-int settings_take(struct arena *a, struct settings *out, const char *program, const char *path, const char *const *args);
+
+/* ---- programs ---- */
+
+/* What the command line of a daemon says. */
+struct command {
+	const char *program;
+	const char *path;          /* -c; NULL = none */
+	const char *const *args;   /* each -o KEY=VALUE, then NULL */
+	bool check;                /* -t: only the configuration is looked at */
+};
+/* Reads it; -1: the program goes on, else all is said and this is its exit status. */
+int command_read(struct arena *a, const char *program, int argc, char **argv, struct command *out);
+/* Settings of a command, from the environment too; faults are said on stderr, a line each behind the program's name. -1: there are some. */
+int settings_take(struct arena *a, struct settings *out, const struct command *from);
 
 #endif

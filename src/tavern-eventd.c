@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,8 +32,7 @@ extern char **environ;
 struct daemon {
 	struct arena *arena;
 	struct settings set;
-	const char *conf_path;
-	const char *const *args;
+	struct command command;
 	char **argv;
 	struct loop *loop;
 	struct llm *llm; /* only to fetch keys */
@@ -59,7 +57,7 @@ reload(struct daemon *d)
 	struct arena *a = arena_create("reload", 0);
 	struct settings set;
 
-	d->again = settings_take(a, &set, "tavern-eventd", d->conf_path, d->args) == 0;
+	d->again = settings_take(a, &set, &d->command) == 0;
 	arena_destroy(&a);
 	if (d->again)
 		eventd_drain(d->eventd, WS_RESTART, GOODBYE_MS, stop, d);
@@ -237,54 +235,20 @@ run(struct daemon *d)
 	return d->again ? 1 : 0;
 }
 
-static int
-usage(void)
-{
-	fputs("usage: tavern-eventd [-t | -V] [-c FILE] [-o KEY=VALUE]...\n"
-	      "  -c FILE       configuration file, the same as tavernd's\n"
-	      "  -o KEY=VALUE  setting that wins over file and environment\n"
-	      "  -t            check the configuration, print faults, exit\n"
-	      "  -V            print the version, exit\n",
-	    stderr);
-	return 2;
-}
-
 int
 main(int argc, char **argv)
 {
 	static struct daemon d = { .listen_fd = -1, .lock_fd = -1 };
-	VEC(const char *) args = { 0 };
-	bool check = false;
-	int opt, rc;
+	int rc;
 
 	d.arena = arena_create("eventd", 0);
 	d.argv = argv;
-	while ((opt = getopt(argc, argv, "c:o:tV")) != -1) {
-		switch (opt) {
-		case 'c':
-			d.conf_path = optarg;
-			break;
-		case 'o':
-			vec_push(d.arena, &args, optarg);
-			break;
-		case 't':
-			check = true;
-			break;
-		case 'V':
-			puts(PACKAGE_STRING);
-			return 0;
-		default:
-			return usage();
-		}
-	}
-	if (optind < argc)
-		return usage();
-	vec_push(d.arena, &args, NULL);
-	d.args = args.v;
+	if ((rc = command_read(d.arena, "tavern-eventd", argc, argv, &d.command)) >= 0)
+		return rc;
 	log_setup("tavern-eventd", LOG_INFO_);
-	if (settings_take(d.arena, &d.set, "tavern-eventd", d.conf_path, d.args) < 0)
+	if (settings_take(d.arena, &d.set, &d.command) < 0)
 		return 2;
-	if (check) {
+	if (d.command.check) {
 		puts("tavern-eventd: configuration is fine");
 		return 0;
 	}

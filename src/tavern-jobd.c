@@ -17,7 +17,6 @@
 #include "token/token.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -255,48 +254,20 @@ end(struct jobd *d)
 	return 0;
 }
 
-static int
-usage(void)
-{
-	fputs("usage: tavern-jobd [-t | -V] [-c FILE] [-o KEY=VALUE]...\n"
-	      "  -c FILE       configuration file, the same as tavernd's\n"
-	      "  -o KEY=VALUE  setting that wins over file and environment\n"
-	      "  -t            check the configuration, print faults, exit\n"
-	      "  -V            print the version, exit\n",
-	    stderr);
-	return 2;
-}
-
 int
 main(int argc, char **argv)
 {
 	static struct jobd d = { .lock = PTHREAD_MUTEX_INITIALIZER, .bell = PTHREAD_COND_INITIALIZER };
-	VEC(const char *) args = { 0 };
-	const char *path = NULL;
-	bool check = false;
-	int opt;
+	struct command command;
+	int rc;
 
 	d.a = arena_create("jobd", 0);
-	while ((opt = getopt(argc, argv, "c:o:tV")) != -1) {
-		if (opt == 'c')
-			path = optarg;
-		else if (opt == 'o')
-			vec_push(d.a, &args, optarg);
-		else if (opt == 't')
-			check = true;
-		else if (opt == 'V') {
-			puts(PACKAGE_STRING);
-			return 0;
-		} else
-			return usage();
-	}
-	vec_push(d.a, &args, NULL);
-	if (optind < argc)
-		return usage();
+	if ((rc = command_read(d.a, "tavern-jobd", argc, argv, &command)) >= 0)
+		return rc;
 	log_setup("tavern-jobd", LOG_INFO_);
-	if (settings_take(d.a, &d.set, "tavern-jobd", path, args.v) < 0)
+	if (settings_take(d.a, &d.set, &command) < 0)
 		return 2;
-	if (check) {
+	if (command.check) {
 		puts("tavern-jobd: configuration is fine");
 		return 0;
 	}

@@ -63,7 +63,7 @@ run(struct arena *a, const char *path, const char *const *settings, int argc, ch
 
 	if (argc == 0)
 		return usage();
-	if (settings_take(a, &set, "tavernctl", path, settings) < 0)
+	if (settings_take(a, &set, &(struct command){ .program = "tavernctl", .path = path, .args = settings }) < 0)
 		return 2;
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (strcmp(commands[i]->name, argv[0]) == 0)
