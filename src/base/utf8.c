@@ -202,3 +202,25 @@ utf8_clean(struct arena *a, struct str s)
 	sb_add(&out, str_sub(s, from, s.n));
 	return sb_str(&out);
 }
+
+struct str
+utf8_trim(struct str s)
+{
+	size_t from = 0, at;
+
+	while (from < s.n) {
+		at = from;
+		if (!rune_is_space(utf8_next(s, &at)))
+			break;
+		from = at;
+	}
+	while (s.n > from) {
+		size_t start = utf8_prev(s, s.n);
+
+		at = start;
+		if (!rune_is_space(utf8_next(s, &at)))
+			break;
+		s.n = start;
+	}
+	return str_sub(s, from, s.n);
+}

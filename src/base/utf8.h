@@ -29,6 +29,7 @@ struct str utf8_fold(struct arena *a, struct str s);    /* case folding for comp
 bool rune_is_letter(uint32_t r);
 bool rune_is_digit(uint32_t r);                         /* \p{N} */
 bool rune_is_space(uint32_t r);                         /* \s of JavaScript */
+struct str utf8_trim(struct str s);                     /* without these at both ends, as JavaScript's trim() */
 bool rune_is_word(uint32_t r);                          /* letter, number, mark or connector */
 
 #endif

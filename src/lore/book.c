@@ -30,28 +30,6 @@ lore_entry_defaults(void)
 	};
 }
 
-struct str
-lore_trim(struct str s)
-{
-	size_t from = 0, at;
-
-	while (from < s.n) {
-		at = from;
-		if (!rune_is_space(utf8_next(s, &at)))
-			break;
-		from = at;
-	}
-	while (s.n > from) {
-		size_t start = utf8_prev(s, s.n);
-
-		at = start;
-		if (!rune_is_space(utf8_next(s, &at)))
-			break;
-		s.n = start;
-	}
-	return str_sub(s, from, s.n);
-}
-
 /* ---- keys ---- */
 
 /*
@@ -97,7 +75,7 @@ has_space(struct str s)
 struct book_key
 book_key_make(struct arena *a, struct str raw, bool macros, size_t *bytes)
 {
-	struct book_key k = { .raw = raw, .text = lore_trim(raw) };
+	struct book_key k = { .raw = raw, .text = utf8_trim(raw) };
 	struct regex_error err;
 	struct regex *re;
 	struct str body;

@@ -4,6 +4,7 @@
  * or the one that chance picks. SillyTavern's removals are copied with their quirk: taking out an
  * entry that is already gone takes out the last of the list instead.
  */
+#include "base/utf8.h"
 #include "lore/run.h"
 
 #include <stdlib.h>
@@ -65,7 +66,7 @@ add_names(struct groups *g, size_t candidate)
 			group = group_of(g, name);
 			vec_push(g->r->a, &group->v, candidate);
 		}
-		while (after.n > 0 && lore_trim(str_sub(after, 0, 1)).n == 0)
+		while (after.n > 0 && utf8_trim(str_sub(after, 0, 1)).n == 0)
 			after = str_sub(after, 1, after.n);
 		rest = after;
 	}

@@ -69,7 +69,6 @@ struct lore_set {
 /* A key's text as a key: kind, pattern, white space. Texts are borrowed. */
 struct book_key book_key_make(struct arena *a, struct str raw, bool macros, size_t *bytes);
 
-struct str lore_trim(struct str s); /* as String.trim() */
 struct str lore_lower(
     struct arena *a, struct str s); /* as String.toLowerCase(); s itself if nothing changes */
 

@@ -1,4 +1,5 @@
 /* scan: see scan.h. */
+#include "base/utf8.h"
 #include "lore/scan.h"
 
 #define JOINER "\n\x01"
@@ -44,7 +45,7 @@ scan_deepen(struct scan *s, int32_t depth)
 
 		if (in->settings.include_names && m->name.p != NULL)
 			text = named(s->a, m);
-		piece_add(s, lore_trim(text), LORE_IN_MESSAGE, s->messages);
+		piece_add(s, utf8_trim(text), LORE_IN_MESSAGE, s->messages);
 	}
 }
 

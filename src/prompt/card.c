@@ -3,6 +3,7 @@
  * a persona's as they are, with their templates; depth note, greetings, embedded book and scripts.
  */
 #include "base/json_loose.h"
+#include "base/utf8.h"
 #include "lore/book_file.h"
 #include "prompt/prompt_private.h"
 #include "regex/script_file.h"
@@ -45,7 +46,7 @@ source_read(struct arena *a, const struct json *o, const char *keys, enum macro_
 	struct str s = loose_str(a, loose_get(o, keys), STR_NULL);
 
 	if (!verbatim)
-		s = text_no_cr(a, text_trim(s));
+		s = text_no_cr(a, utf8_trim(s));
 	if (s.n == 0)
 		return (struct macro_source){ .text = STR_NULL };
 	s = arena_str(a, s);
@@ -57,7 +58,7 @@ struct str
 card_examples(struct arena *a, struct str text)
 {
 	struct sb out = sb_new(a);
-	struct str rest = text_trim(text);
+	struct str rest = utf8_trim(text);
 	size_t at;
 
 	if (rest.n == 0 || str_is(rest, "<START>"))
@@ -69,7 +70,7 @@ card_examples(struct arena *a, struct str text)
 			;
 		more = at + 7 <= rest.n;
 		sb_adds(&out, "<START>\n");
-		sb_add(&out, text_trim(more ? str_sub(rest, 0, at) : rest));
+		sb_add(&out, utf8_trim(more ? str_sub(rest, 0, at) : rest));
 		sb_addc(&out, '\n');
 		rest = str_sub(rest, at + 7, rest.n);
 	}

@@ -2,6 +2,7 @@
  * example: example dialogues as SillyTavern sends them: blocks of named system messages behind a
  * separator line, as many whole blocks as fit (st-assembly 1.4).
  */
+#include "base/utf8.h"
 #include "prompt/prompt_private.h"
 
 #define START "<START>"
@@ -32,7 +33,7 @@ speech_end(struct speech *sp, struct str name, const char *as)
 	struct str text = arena_str(b->a, sb_str(&sp->lines));
 
 	text = text_replace(b->a, text, str_c(arena_printf(b->a, "%.*s:", STR_ARG(name))), STR(""), false);
-	text = text_trim(text);
+	text = utf8_trim(text);
 	if (b->in->group)
 		text = str_c(arena_printf(b->a, "%.*s: %.*s", STR_ARG(name), STR_ARG(text)));
 	vec_push(b->a, &sp->out->v,
@@ -103,7 +104,7 @@ struct blocks {
 static void
 blocks_read(struct build *b, struct str text, struct blocks *out)
 {
-	struct str s = text_trim(text);
+	struct str s = utf8_trim(text);
 	size_t at, next;
 
 	if (s.n == 0 || str_is(s, START))
@@ -116,7 +117,7 @@ blocks_read(struct build *b, struct str text, struct blocks *out)
 		struct speech sp = { .b = b, .out = &k->items, .lines = sb_new(b->a), .own_name = own, .bot_name = own };
 
 		next = find_start(s, at + strlen(START));
-		block_lines(&sp, text_trim(str_sub(s, at + strlen(START), next == STR_NPOS ? s.n : next)));
+		block_lines(&sp, utf8_trim(str_sub(s, at + strlen(START), next == STR_NPOS ? s.n : next)));
 	}
 }
 

@@ -2,6 +2,7 @@
  * inject: texts that are put into the chat at a depth: rows of the list, depth notes, author's
  * note, persona, world info (st-assembly 1.6.1).
  */
+#include "base/utf8.h"
 #include "prompt/prompt_private.h"
 
 #include <stdlib.h>
@@ -86,21 +87,21 @@ notes_put(struct build *b, struct puts *p)
 	if (b->note_set.place == PROMPT_IN_CHAT) {
 		put.depth = b->note_set.depth;
 		put.role = role_number(input_role(b->note_set.role));
-		put.text = text_trim(b->note);
+		put.text = utf8_trim(b->note);
 		put_add(b, p, put);
 	}
 	for (size_t i = 0; i < b->depth_notes.n; i++) {
 		put.depth = b->depth_notes.v[i].depth;
 		put.role = role_number(b->depth_notes.v[i].role);
 		put.role = put.role < 0 ? 0 : put.role;
-		put.text = text_trim(b->depth_notes.v[i].text);
+		put.text = utf8_trim(b->depth_notes.v[i].text);
 		put_add(b, p, put);
 	}
 	if (persona && persona->place == PERSONA_AT_DEPTH) {
 		put.depth = persona->depth;
 		put.role = role_number(marker_role(persona->role));
 		put.role = put.role < 0 ? 0 : put.role;
-		put.text = text_trim(b->persona);
+		put.text = utf8_trim(b->persona);
 		put_add(b, p, put);
 	}
 	for (size_t i = 0; b->lore && i < b->lore->ndepths; i++) {
@@ -108,7 +109,7 @@ notes_put(struct build *b, struct puts *p)
 
 		put.depth = d->depth;
 		put.role = (int)d->role;
-		put.text = text_trim(d->text);
+		put.text = utf8_trim(d->text);
 		put_add(b, p, put);
 	}
 }
@@ -153,7 +154,7 @@ put_join(struct build *b, const struct puts *p, size_t *at)
 			sb_adds(to, between);
 		sb_add(to, p->v.v[*at].text);
 	}
-	head = text_trim(sb_str(&rows));
+	head = utf8_trim(sb_str(&rows));
 	sb_add(&all, head);
 	if (rows.n > 0 && rest.n > 0)
 		sb_adds(&all, between);

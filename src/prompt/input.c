@@ -4,6 +4,7 @@
  * (decisions 34, 35 (1), 52; st-assembly 1.6).
  */
 #include "macro/values.h"
+#include "base/utf8.h"
 #include "prompt/prompt_private.h"
 
 static double
@@ -60,7 +61,7 @@ overrides_put(struct build *b)
 
 	for (size_t k = 0; k < COUNT(rows); k++) {
 		enum macro_field f = rows[k].field;
-		struct str text = text_no_cr(b->a, text_trim(rows[k].text));
+		struct str text = text_no_cr(b->a, utf8_trim(rows[k].text));
 
 		if (rows[k].text.n == 0 || (text.n == 0 && f != MF_SYSTEM && in->group && in->join != PROMPT_SWAP))
 			continue;

@@ -3,6 +3,7 @@
  * info, persona, author's note, nudges. Each text is evaluated at its place in SillyTavern's order
  * (decisions 35) and only if it is sent (decisions 34).
  */
+#include "base/utf8.h"
 #include "prompt/prompt_private.h"
 
 struct str
@@ -271,5 +272,5 @@ marker_late(struct build *b)
 	b->new_chat = text_eval(b, b->in->group ? b->preset->new_group_chat : b->preset->new_chat);
 	if (history_nudges(b))
 		b->continue_nudge = text_eval_with(b, b->preset->continue_nudge, STR("{{lastChatMessage}}"),
-		    b->continued ? text_trim(history_taken(b, b->continued)) : STR(""));
+		    b->continued ? utf8_trim(history_taken(b, b->continued)) : STR(""));
 }

@@ -3,6 +3,7 @@
  * name is added beside the first node, the chat keeps what fits, neighbours of one role are joined
  * (st-assembly 6). Texts are evaluated in the order of the nodes (decisions 35).
  */
+#include "base/utf8.h"
 #include "prompt/prompt_private.h"
 
 #include <stdlib.h>
@@ -231,7 +232,7 @@ examples_text(struct build *b)
 		sb_add(&out, speaker_field(b, MF_EXAMPLES_RAW));
 	for (size_t i = 0; b->lore && i < b->lore->example_bottom.n; i++)
 		sb_addf(&out, "\n%.*s", STR_ARG(b->lore->example_bottom.v[i]));
-	return text_trim(sb_str(&out));
+	return utf8_trim(sb_str(&out));
 }
 
 static struct str
@@ -359,7 +360,7 @@ native_control(struct build *b)
 		it.content = marker_quiet(b);
 		source = "quietPrompt";
 	} else if (b->continued) {
-		it.content = text_eval_with(b, b->preset->continue_nudge, STR("{{lastChatMessage}}"), text_trim(history_taken(b, b->continued)));
+		it.content = text_eval_with(b, b->preset->continue_nudge, STR("{{lastChatMessage}}"), utf8_trim(history_taken(b, b->continued)));
 		b->nudge_applied = arena_strdup(b->a, it.content);
 		source = "continueNudge";
 	} else if (b->in->group) {

@@ -254,7 +254,6 @@ struct build {
 struct build *build_new(struct arena *a, const struct prompt_input *in); /* assemble.c */
 
 /* text.c: evaluating texts */
-struct str text_trim(struct str s);                     /* blanks as JavaScript's trim() */
 bool text_blank(struct str s);
 struct str text_no_cr(struct arena *a, struct str s);
 struct str text_replace(struct arena *a, struct str s, struct str what, struct str with, bool all);

@@ -85,6 +85,6 @@ reply_clean(struct build *b, struct str reply)
 	for (size_t i = 0; in->group && i < in->ncards; i++)
 		if (!str_eq(prompt_card_name(in->cards[i]), own))
 			s = cut_speaker(s, prompt_card_name(in->cards[i]));
-	s = text_trim(name_off(b->a, s, as_user ? b->user : own));
+	s = utf8_trim(name_off(b->a, s, as_user ? b->user : own));
 	return s.n > 0 ? s : reply; /* a reply is never lost */
 }

@@ -7,32 +7,10 @@
 /* Stands for a value inside a text that is being evaluated: noncharacters, which no text holds. */
 #define VALUE_MARK "\xef\xb7\x90v\xef\xb7\x91"
 
-struct str
-text_trim(struct str s)
-{
-	size_t from = 0, at;
-
-	while (from < s.n) {
-		at = from;
-		if (!rune_is_space(utf8_next(s, &at)))
-			break;
-		from = at;
-	}
-	while (s.n > from) {
-		size_t start = utf8_prev(s, s.n);
-
-		at = start;
-		if (!rune_is_space(utf8_next(s, &at)))
-			break;
-		s.n = start;
-	}
-	return str_sub(s, from, s.n);
-}
-
 bool
 text_blank(struct str s)
 {
-	return text_trim(s).n == 0;
+	return utf8_trim(s).n == 0;
 }
 
 struct str
