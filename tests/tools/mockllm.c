@@ -11,6 +11,7 @@
  *         GET  /v1/models                two models
  *         GET  /stats                    {"active":..,"started":..,"completed":..,"aborted":..,
  *                                         "chunks":..,"last_body_bytes":..}
+ *         GET  /calls                    {"NAME":[started, chunks],...}: by the model's name before '?'
  *         GET  /last                     last request body (verbatim; for prompt assertions)
  *         GET  /last-head                the head of that request (request line and header lines, verbatim)
  *         POST /reset                    zero the counters
@@ -60,7 +61,7 @@ typedef struct conn {
 	char *out;
 	size_t outlen, outoff, outcap;
 	opt_t *o;
-	int sent, keep;
+	int sent, keep, name; /* name: index of names, or -1 */
 	uint64_t due;
 	int heap; /* heap index or -1 */
 	int closing;
@@ -70,6 +71,12 @@ static opt_t defs = { .n = 100, .i = 20, .f = 0, .b = 24, .cut = -1, .stall = -1
 static int ep, verbose;
 static volatile sig_atomic_t quit;
 static long st_active, st_started, st_done, st_abort, st_chunks, st_body;
+#define NAMES 2048
+static struct {
+	char text[40];
+	long started, chunks;
+} names[NAMES]; /* those behind the last one are not counted */
+static int nnames;
 static char *last, *last_head;
 static size_t lastlen, last_head_len;
 static conn_t **heap;
@@ -342,6 +349,8 @@ step(conn_t *c)
 		event(c, buf, n);
 		c->sent++;
 		st_chunks++;
+		if (c->name >= 0)
+			names[c->name].chunks++;
 		c->due += o->i * 1000000ull;
 		uint64_t t = now();
 		if (c->due + 1000000000ull < t)
@@ -371,6 +380,31 @@ hdr(const char *h, const char *end, const char *name)
 		if (p[-1] == '\n' && !strncasecmp(p, name, n))
 			return p + n;
 	return NULL;
+}
+static int
+name_of(const char *s, size_t n)
+{
+	if (n >= sizeof names->text)
+		return -1;
+	for (int i = 0; i < nnames; i++)
+		if (!strncmp(names[i].text, s, n) && names[i].text[n] == 0)
+			return i;
+	if (nnames == NAMES)
+		return -1;
+	memcpy(names[nnames].text, s, n);
+	return nnames++;
+}
+static void
+calls(conn_t *c)
+{
+	char *b = malloc(NAMES * 100), *p = b;
+	*p++ = '{';
+	for (int i = 0; i < nnames; i++)
+		p += sprintf(p, "%s\"%s\":[%ld,%ld]", i ? "," : "", names[i].text, names[i].started,
+		    names[i].chunks);
+	*p++ = '}';
+	reply(c, 200, "application/json", b, p - b);
+	free(b);
 }
 static int
 request(conn_t *c)
@@ -409,7 +443,9 @@ request(conn_t *c)
 	} else if (pl == 6 && !memcmp(path, "/reset", 6)) {
 		st_started = st_done = st_abort = st_chunks = 0;
 		reply(c, 200, "text/plain", "ok\n", 3);
-	} else if (pl == 5 && !memcmp(path, "/last", 5))
+	} else if (pl == 6 && !memcmp(path, "/calls", 6))
+		calls(c);
+	else if (pl == 5 && !memcmp(path, "/last", 5))
 		reply(c, 200, "application/json", last ? last : "", lastlen);
 	else if (pl == 10 && !memcmp(path, "/last-head", 10))
 		reply(c, 200, "text/plain", last_head ? last_head : "", last_head_len);
@@ -430,6 +466,7 @@ request(conn_t *c)
 		if (q)
 			parse_opts(o, q + 1, sp2);
 		char *m = memmem(body, bl, "\"model\"", 7);
+		c->name = -1;
 		if (m) {
 			char *qq = m + 7, *be = body + bl;
 			while (qq < be && *qq != '"')
@@ -438,6 +475,9 @@ request(conn_t *c)
 			char *qm = ee ? memchr(qq, '?', ee - qq) : NULL;
 			if (qm)
 				parse_opts(o, qm + 1, ee);
+			c->name = ee ? name_of(qq + 1, (qm ? qm : ee) - qq - 1) : -1;
+			if (c->name >= 0)
+				names[c->name].started++;
 		}
 		int stream = 0;
 		char *s = memmem(body, bl, "\"stream\"", 8);

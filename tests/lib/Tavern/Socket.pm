@@ -82,7 +82,7 @@ sub _frame {
 	my %frame = (op => $first & 15, text => substr($self->{raw}, $head, $n));
 	substr $self->{raw}, 0, $head + $n, '';
 	$frame{code} = unpack 'n', $frame{text} if $frame{op} == 8;
-	$frame{json} = eval { $json->decode($frame{text}) } if $frame{op} == 1;
+	$frame{json} = eval { $json->decode($frame{text}) } if $frame{op} == 1 && !$self->{plain};
 	return \%frame;
 }
 

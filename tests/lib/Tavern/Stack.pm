@@ -301,11 +301,14 @@ sub stream {
 	my %headers = (%{ $self->{headers} // {} }, %{ $option{headers} // {} });
 
 	$body = $json->encode($body) if ref $body;
-	return Tavern::Stream->new(port => $option{port} // $self->{port}, method => $method, path => $path, body => $body, headers => \%headers);
+	return Tavern::Stream->new(port => $option{port} // $self->{port}, method => $method, path => $path, body => $body, headers => \%headers, plain => $option{plain});
 }
 
 # What the mock model server saw: { active, started, completed, aborted, chunks, last_body_bytes }.
 sub mock_stats { $json->decode(HTTP::Tiny->new(timeout => 10)->get($_[0]->mock_url('/stats'))->{content}) }
+
+# How often each model was asked, by its name before '?': { NAME => [calls, pieces sent] }.
+sub mock_calls { $json->decode(HTTP::Tiny->new(timeout => 10)->get($_[0]->mock_url('/calls'))->{content}) }
 
 # The last request that reached it, decoded.
 sub mock_last_head { HTTP::Tiny->new(timeout => 10)->get($_[0]->mock_url('/last-head'))->{content} }
@@ -371,6 +374,10 @@ sub _database {
 	$self->{pg_dir} = $self->{dir};
 	$self->{pg_socket} = abs_path("$self->{dir}/run");
 	$self->{database} = 'tavern';
+	if (defined $ENV{TAVERN_PG_TEMPLATE}) {
+		_run('cp', '-a', $ENV{TAVERN_PG_TEMPLATE}, "$self->{dir}/pg");
+		return $self->start_postgres;
+	}
 	_run('bash', $stack, 'initdb', $self->{dir}, '--no-sync');
 	$self->start_postgres;
 	_run('bash', $stack, 'database', $self->{dir}, 'tavern');

@@ -1,5 +1,6 @@
 # Tavern::Stream: a server-sent event stream, read while it comes. new() sends the request; next() gives one event
 # { event, id, data, json, at } (at: seconds of Time::HiRes) or undef at the end or when the time is up; close() leaves early.
+# plain => 1: json is left out, for megabytes.
 package Tavern::Stream;
 
 use strict;
@@ -17,7 +18,7 @@ sub new {
 	my ($class, %option) = @_;
 	my $body = $option{body} // '';
 	my %headers = (host => "127.0.0.1:$option{port}", accept => 'text/event-stream', %{ $option{headers} });
-	my $self = bless { raw => '', text => '', events => [], comments => 0, began => time }, $class;
+	my $self = bless { raw => '', text => '', events => [], comments => 0, began => time, plain => $option{plain} }, $class;
 
 	$headers{'content-type'} //= 'application/json' if length $body;
 	$headers{'content-length'} = length $body if length $body || $option{method} ne 'GET';
@@ -159,7 +160,7 @@ sub _events {
 		}
 		next unless @data;
 		$event{data} = join "\n", @data;
-		$event{json} = eval { $json->decode($event{data}) };
+		$event{json} = eval { $json->decode($event{data}) } unless $self->{plain};
 		push @{ $self->{events} }, \%event;
 	}
 }
