@@ -67,7 +67,6 @@ my $turn = $s->stream('POST', "/sessions/$sa/respond/stream", { message => 'hell
 my @said = $turn->rest;
 is($said[-1]{event}, 'done', 'a turn');
 my $floor = $said[-1]{json}{floor_id};
-$s->patch("/sessions/$sa", { model_name => 'm?n=4&i=10' }, as('a'));
 
 sub until_committed { my ($l) = @_; return $l->rest(sub { $_[0]{event} eq 'floor.committed' }) }
 sub names { return map { $_->{event} } @_ }
@@ -107,6 +106,7 @@ for my $i (0 .. $#kept) {
 
 # --- WebSocket ---
 
+$s->patch("/sessions/$sa", { model_name => 'm?n=4&i=10' }, as('a'));
 sub closed_with {
 	my ($client, $seconds) = @_;
 

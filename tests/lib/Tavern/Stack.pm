@@ -136,9 +136,15 @@ sub start_postgres {
 	my ($self) = @_;
 	my $pid;
 
-	$self->_spawn('postgres', 'bash', $stack, 'postgres', $self->{dir}, 'fsync=off', @{ $self->{pg_settings} });
-	$pid = $self->{pid}{postgres};
-	$self->wait_for('PostgreSQL', sub { _slurp("$self->{dir}/pg/postmaster.pid") =~ /\A$pid\n.*^ready *$/ms }, 60)
+	my $begin = sub {
+		$self->_spawn('postgres', 'bash', $stack, 'postgres', $self->{dir}, 'fsync=off', @{ $self->{pg_settings} });
+		$pid = $self->{pid}{postgres};
+	};
+	$begin->();
+	$self->wait_for('PostgreSQL', sub {
+		$begin->() if waitpid($pid, WNOHANG) == $pid;    # what was killed may still have processes: it refuses, and is begun again
+		return _slurp("$self->{dir}/pg/postmaster.pid") =~ /\A$pid\n.*^ready *$/ms;
+	}, 60)
 		or croak "PostgreSQL does not start:\n" . $self->log('postgres');
 }
 
