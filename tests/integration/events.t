@@ -154,6 +154,7 @@ for my $bad (["\x81\x05hello", 1002, 'a frame without mask'], ["\xF1\x80\0\0\0\0
 my $ordered = sse("?session_id=$sa");
 my $long = $s->psql_open;
 $long->(q{BEGIN; SELECT pg_current_xact_id();});
+$s->wait_for('the transaction', sub { $s->sql(q{SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction' AND usename = 'postgres' AND backend_xid IS NOT NULL}) });
 my @floors = map { say($sa)->{floor_id} } 1 .. 3;
 my @early;
 while (my $event = $ordered->next(0.4)) { push @early, $event->{event} }
