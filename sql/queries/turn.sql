@@ -67,13 +67,18 @@ SELECT f.no, f.id, f.state, f.floor_seq, f.segment_no, g.shared_upto, s.no, s.id
  WHERE f.account_no = acct() AND f.id = $1;
 
 -- name: turn_message
--- A message that is said anew, and its floor. $1 message id
+-- A message that is said anew, and its floor. One step after the other: without statistics, as behind a long import, the planner takes a join of
+-- them from the wrong end and walks every page of the account. $1 message id
+WITH m AS MATERIALIZED (
+	SELECT m.role, m.page_no FROM message m WHERE m.account_no = acct() AND m.id = $1
+), p AS MATERIALIZED (
+	SELECT p.kind, p.active, p.floor_no FROM page p WHERE p.account_no = acct() AND p.no = (SELECT m.page_no FROM m)
+), f AS MATERIALIZED (
+	SELECT f.id, f.session_no FROM floor f WHERE f.account_no = acct() AND f.no = (SELECT p.floor_no FROM p)
+)
 SELECT m.role, p.kind, p.active, f.id
-  FROM message m
-  JOIN page p ON p.account_no = acct() AND p.no = m.page_no
-  JOIN floor f ON f.account_no = acct() AND f.no = p.floor_no
-  JOIN session s ON s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL
- WHERE m.account_no = acct() AND m.id = $1;
+  FROM m, p, f
+ WHERE EXISTS (SELECT FROM session s WHERE s.account_no = acct() AND s.no = f.session_no AND s.deleted_at IS NULL);
 
 -- name: turn_main_floor
 -- The last committed floor of a session's main branch. $1 session no
