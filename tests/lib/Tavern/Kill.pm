@@ -200,8 +200,10 @@ sub prepare {
 	my %x = (key => 'key ' . ++$k->{n}, model => "k$k->{n}", name => "$stage->[0]: $name",
 		body => { %$body, generation_params => { stream => JSON::PP::true } }, streamed => scalar($name =~ /streamed/), floors => $floors);
 
-	$x{id} = $k->{s}->post('/sessions', { title => $x{name} }, port => $k->{safe})->{json}{data}{id} // BAIL_OUT("no session for $x{name}");
-	$x{floor} = $k->post(\%x, "/sessions/$x{id}/respond", { message => 'First.' })->{json}{data}{floor_id} // BAIL_OUT("no floor for $x{name}");
+	# /health may remember a second of before the kill
+	$x{id} = $k->{s}->wait_for("a session for $x{name}", sub { $k->{s}->post('/sessions', { title => $x{name} }, port => $k->{safe})->{json}{data}{id} }, 20)
+		// die "no session for $x{name}";
+	$x{floor} = $k->post(\%x, "/sessions/$x{id}/respond", { message => 'First.' })->{json}{data}{floor_id} // die "no floor for $x{name}";
 	$before->($k, \%x) if $before;
 	if ($name =~ /^edit/) {
 		my ($page) = @{ $k->{s}->get("/pages?floor_id=$x{floor}&page_kind=input", port => $k->{safe})->{json}{data} };
