@@ -57,7 +57,7 @@ batch_work(struct request *r, void *arg)
 	struct rows *rs = db_query(r->ctx, STMT_asset_batch_status, P_C(asset_kinds[k->asset].name), P_STR(sb_str(&b->ids)), P_STR(b->status),
 	    str_is(b->status, "deleted") ? P_INT(r->ctx->now) : P_NULL, P_INT(r->ctx->now));
 
-	return rest_batch_print(rs, b->told, &b->out);
+	return rest_batch_print(rs, b->told, false, &b->out);
 }
 
 static int

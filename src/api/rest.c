@@ -272,7 +272,7 @@ rest_ids_array(struct sb *out, const struct json *ids)
 }
 
 int
-rest_batch_print(struct rows *rs, struct str status, struct sb *out)
+rest_batch_print(struct rows *rs, struct str status, bool conflicts, struct sb *out)
 {
 	const char *done = status.p ? "updated" : "deleted";
 	int64_t changed = 0, missing = 0;
@@ -295,7 +295,7 @@ rest_batch_print(struct rows *rs, struct str status, struct sb *out)
 		sb_adds(out, ",\"status\":");
 		sb_add_json(out, status);
 	}
-	sb_adds(out, "}}");
+	sb_adds(out, conflicts ? ",\"conflicts\":0}}" : "}}");
 	return rc;
 }
 

@@ -32,8 +32,11 @@ int rest_deleted_reply(struct request *r, struct str id);
 /* A handler's unit of work: request and arguments through db_tx. */
 int rest_tx(struct request *r, enum db_mode mode, int (*fn)(struct request *, void *), void *arg);
 
-/* Rows (index, id, changed) as the answer of a batch that sets a status; of one that deletes, without one. */
-int rest_batch_print(struct rows *rs, struct str status, struct sb *out);
+/*
+ * Rows (index, id, changed) as the answer of a batch that sets a status; of one that deletes, without one. `conflicts`: the protocol
+ * counts them here, and there are none.
+ */
+int rest_batch_print(struct rows *rs, struct str status, bool conflicts, struct sb *out);
 /* A JSON array of texts as a PostgreSQL array literal. */
 void rest_ids_array(struct sb *out, const struct json *ids);
 

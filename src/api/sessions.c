@@ -452,17 +452,13 @@ struct batch {
 	struct sb ids, out;
 };
 
-/* The protocol counts conflicts here; nothing keeps a session from being deleted. */
+/* Nothing keeps a session from being deleted. */
 static int
 batch_delete_tx(struct request *r, void *arg)
 {
 	struct batch *w = arg;
 
-	if (rest_batch_print(db_query(r->ctx, STMT_session_batch_delete, P_STR(sb_str(&w->ids)), P_INT(r->ctx->now)), STR_NULL, &w->out) < 0)
-		return -1;
-	sb_truncate(&w->out, w->out.n - 2);
-	sb_adds(&w->out, ",\"conflicts\":0}}");
-	return 0;
+	return rest_batch_print(db_query(r->ctx, STMT_session_batch_delete, P_STR(sb_str(&w->ids)), P_INT(r->ctx->now)), STR_NULL, true, &w->out);
 }
 
 static int
@@ -481,7 +477,7 @@ batch_status_tx(struct request *r, void *arg)
 
 	return rest_batch_print(db_query(r->ctx, STMT_session_batch_status, P_STR(sb_str(&w->ids)), P_STR(json_get_str(r->in, "status")),
 				    P_INT(r->ctx->now)),
-	    json_get_str(r->in, "status"), &w->out);
+	    json_get_str(r->in, "status"), false, &w->out);
 }
 
 static int
