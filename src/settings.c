@@ -75,6 +75,7 @@ const struct conf_row settings_rows[] = {
 	{ "secrets_master_key", CONF_SECRET, AT(secrets_master_key), NULL, 0, 0, NULL, "key under which stored secrets are sealed" },
 	{ "on_disconnect", CONF_ENUM, AT(on_disconnect), "auto", 0, 0, on_disconnect, "when the last reader of a generation leaves: abort, continue, or auto = continue if it was asked for with an Idempotency-Key" },
 	{ "stream_linger", CONF_MS, AT(stream_linger), "30s", 0, 600000, NULL, "how long a finished stream waits for late readers" },
+	{ "turn_wait", CONF_MS, AT(turn_wait), "20s", 10, 600000, NULL, "wait of a turn until those before it in its worker are under way; above: 503" },
 	{ "run_lease", CONF_MS, AT(run_lease), "15s", 3000, 600000, NULL, "after so long without a sign of life a generation counts as failed" },
 	{ "asset_cache_bytes", CONF_BYTES, AT(asset_cache_bytes), "32m", 0, 1 << 30, NULL, "compiled presets, books and scripts that a worker keeps" },
 

@@ -57,6 +57,7 @@ struct settings {
 	const char *secrets_master_key;
 	int on_disconnect;         /* enum turn_policy */
 	int64_t stream_linger;     /* ms that a finished stream waits for late readers */
+	int64_t turn_wait;         /* ms until a turn is refused because others of its worker begin */
 	int64_t run_lease;         /* ms until a run whose worker is gone counts as failed */
 	int64_t asset_cache_bytes; /* compiled presets, books and scripts of a worker */
 

@@ -63,7 +63,9 @@ turn_runner(struct app *app)
 		.on_disconnect = s->on_disconnect,
 		.linger_ms = (int)s->stream_linger,
 		.cache_bytes = (size_t)s->asset_cache_bytes,
-		.lease_ms = (int)s->run_lease };
+		.lease_ms = (int)s->run_lease,
+		.preparing_max = s->db_connections > 2 ? (int)s->db_connections - 2 : 1, /* commits and short requests find one free */
+		.preparing_wait_ms = (int)s->turn_wait };
 
 	return turns_create(app->arena, &conf);
 }

@@ -56,6 +56,7 @@ static const struct row times[METRIC_TIME__COUNT] = {
 	[METRIC_TIME_TURN] = { "turn", NULL, "From a turn's request to its commit." },
 	[METRIC_TIME_FIRST_TOKEN] = { "first_token", NULL, "From a turn's request to the model's first text." },
 	[METRIC_TIME_CHUNK_GAP] = { "chunk_gap", NULL, "Between pieces of text that a model server sends." },
+	[METRIC_TIME_TURN_WAIT] = { "turn_wait", NULL, "Waiting while other turns of the process are prepared." },
 	[METRIC_TIME_GATHER] = { "turn_gather", NULL, "Reading what a turn needs from the database." },
 	[METRIC_TIME_ASSEMBLY] = { "turn_assembly", NULL, "Assembling a prompt." },
 	[METRIC_TIME_LORE] = { "turn_lore", NULL, "Scanning lore, within an assembly." },

@@ -201,6 +201,7 @@ turns_create(struct arena *a, const struct turns_conf *conf)
 	p->conf = *conf;
 	p->cache = asset_cache_create(a, conf->cache_bytes);
 	p->regex_memo = regex_memo_create(a, conf->cache_bytes / 4);
+	sem_init(&p->preparing, 0, (unsigned)conf->preparing_max);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
 	pthread_mutex_init(&p->follow_lock, NULL);

@@ -10,6 +10,7 @@ static const struct {
 	const char *name;
 	enum metric_time time;
 } stages[MARK__COUNT] = {
+	[MARK_ADMITTED] = { "wait", METRIC_TIME_TURN_WAIT },
 	[MARK_GATHERED] = { "gather", METRIC_TIME_GATHER },
 	[MARK_ASSEMBLED] = { "assemble", METRIC_TIME_ASSEMBLY },
 	[MARK_OPENED] = { "open", METRIC_TIME_OPEN },

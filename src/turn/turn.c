@@ -230,18 +230,43 @@ assembly_settle(struct turn *t)
 	assembly_drop(t);
 }
 
-struct turn *
-turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
+/*
+ * Between its request and its model a turn holds its history and its assembly, most of the time waiting for a connection. So no more do at
+ * once than can have one: a burst of a thousand turns takes the memory of a few, is through no later, and commits need not wait for all of it.
+ */
+static int
+preparing_enter(struct turn *t)
 {
-	struct turn *t = turn_new(p, c, q, false);
+	const struct turns_conf *k = &t->p->conf;
+	int64_t until_ms = tm_mono() + k->preparing_wait_ms;
+	struct timespec until = { .tv_sec = (time_t)(until_ms / 1000), .tv_nsec = (long)(until_ms % 1000) * 1000000 };
+	int rc = 0;
 
-	t->work = arena_create("turn.work", 0);
-	arena_defer(c->a, work_end, t);
-	if (db_tx(c, DB_READ, turn_gather, t) < 0 || check_state(t) < 0)
-		return NULL;
+	while (k->preparing_max > 0 && (rc = sem_clockwait(&t->p->preparing, CLOCK_MONOTONIC, &until)) < 0 && errno == EINTR)
+		;
+	if (rc == 0)
+		return 0;
+	fail(t->c, ERR_UNAVAILABLE, "server_busy", "too many turns begin at the same time, try again");
+	t->c->err.retry_after = 1;
+	return fail_log(t->c, "turn: none of %d places free within %d ms", k->preparing_max, k->preparing_wait_ms);
+}
+
+static void
+preparing_leave(struct turn *t)
+{
+	if (t->p->conf.preparing_max > 0)
+		sem_post(&t->p->preparing);
+}
+
+/* From the request to the recorded run. */
+static int
+prepare(struct turn *t)
+{
+	if (db_tx(t->c, DB_READ, turn_gather, t) < 0 || check_state(t) < 0)
+		return -1;
 	turn_mark(t, MARK_GATHERED);
 	if (turn_assemble(t) < 0)
-		return NULL;
+		return -1;
 	t->continues = goes_on_without_readers(t);
 	t->floor_seq = t->s.branch.head + (t->goes_on ? 0 : 1);
 	turn_sent_input(t);
@@ -249,10 +274,28 @@ turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
 		assembly_settle(t);
 	turn_mark(t, MARK_ASSEMBLED);
 	if (turn_record_open(t) < 0)
-		return NULL;
+		return -1;
 	turn_mark(t, MARK_OPENED);
 	if (t->target.copies) /* the record names the copies, which are there now */
 		assembly_settle(t);
+	return 0;
+}
+
+struct turn *
+turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
+{
+	struct turn *t = turn_new(p, c, q, false);
+	int rc;
+
+	if (preparing_enter(t) < 0)
+		return NULL;
+	turn_mark(t, MARK_ADMITTED);
+	t->work = arena_create("turn.work", 0);
+	arena_defer(c->a, work_end, t);
+	rc = prepare(t);
+	preparing_leave(t);
+	if (rc < 0)
+		return NULL;
 	t->stream = stream_create(p->conf.loop, t->run_no, q->stream ? p->conf.linger_ms : 0); /* later readers get it from the floor */
 	stream_set_label(t->stream, run_label(c->a, str_c(t->floor_id.s), str_c(t->run_id.s)));
 	turns_add(p, t);

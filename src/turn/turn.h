@@ -43,6 +43,8 @@ struct turns_conf {
 	int linger_ms;                /* how long the stream of an ended turn waits for late readers */
 	size_t cache_bytes;           /* compiled assets of this process */
 	int lease_ms;                 /* of a run; renewed every second */
+	int preparing_max;            /* turns that are gathered and assembled at once; the others wait; 0 = no limit */
+	int preparing_wait_ms;        /* how long, then ERR_UNAVAILABLE */
 };
 
 struct turns;
@@ -83,7 +85,8 @@ struct turn;
 /*
  * Transaction 1. NULL with the error recorded: ERR_NOT_FOUND session, branch, floor_not_found, message_not_found,
  * no_floor_to_regenerate, no_floor_to_continue; ERR_CONFLICT session_archived, generation_conflict, generation_target_stale,
- * content_target_locked, floor_not_committed, branch_exists; ERR_RATE account_streams_exceeded; ERR_INVALID. Lives in c->a.
+ * content_target_locked, floor_not_committed, branch_exists; ERR_RATE account_streams_exceeded; ERR_UNAVAILABLE server_busy; ERR_INVALID.
+ * Lives in c->a.
  */
 struct turn *turn_open(struct turns *p, struct ctx *c, const struct turn_request *q);
 struct stream *turn_stream(struct turn *t);

@@ -13,11 +13,13 @@
 #include "turn/turn.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 
 struct turns {
 	struct turns_conf conf;
 	struct asset_cache *cache;
 	struct regex_memo *regex_memo;
+	sem_t preparing;              /* places of turns that are gathered and assembled (turn.c) */
 	pthread_mutex_t lock;         /* of the list and of the persister's state */
 	pthread_cond_t wake;
 	struct turn *live;
@@ -141,7 +143,7 @@ enum turn_phase {
 };
 
 /* When the stages of a turn ended, for the metrics and the waterfall of the trace. */
-enum turn_mark { MARK_GATHERED, MARK_ASSEMBLED, MARK_OPENED, MARK_HEARD, MARK_SAID, MARK_COMMITTED, MARK__COUNT };
+enum turn_mark { MARK_ADMITTED, MARK_GATHERED, MARK_ASSEMBLED, MARK_OPENED, MARK_HEARD, MARK_SAID, MARK_COMMITTED, MARK__COUNT };
 
 /*
  * What is written about the assembly, printed as soon as it is there: a turn waits for connections and for its model without it.

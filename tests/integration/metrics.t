@@ -55,7 +55,7 @@ for my $i (1 .. 6) {
 }
 is sample('turns_total{state="completed"}'), 6, 'turns of all workers are counted';
 is sample('turn_seconds_count'), 6, 'and timed';
-is sample("turn_${_}_seconds_count"), 6, "turns: $_" for qw(gather assembly lore regex open model commit);
+is sample("turn_${_}_seconds_count"), 6, "turns: $_" for qw(wait gather assembly lore regex open model commit);
 is sample('first_token_seconds_count'), 6, 'time to the first token';
 is sample('turns_active'), 0, 'no turn is open';
 cmp_ok sample('tokens_total{kind="completion"}'), '>', 0, 'tokens';
@@ -112,7 +112,7 @@ my $timing = $r->{json}{data}{runtime_trace}{timing};
 like $timing->{traceparent}, qr/^00-$trace-(?!b7ad6b7169203331)[0-9a-f]{16}-01$/, 'the trace goes on, with a span of ours';
 like $s->mock_last_head, qr/^traceparent: \Q$timing->{traceparent}\E\r?$/m, 'to the model too';
 like $s->mock_last_head, qr/^tracestate: vendor=one\r?$/m, 'with the state of others';
-is_deeply [map { $_->{stage} } @{$timing->{stages}}], [qw(gather assemble assemble.lore assemble.regex open first_text model)], 'the waterfall, to the commit that the answer is part of';
+is_deeply [map { $_->{stage} } @{$timing->{stages}}], [qw(wait gather assemble assemble.lore assemble.regex open first_text model)], 'the waterfall, to the commit that the answer is part of';
 cmp_ok $timing->{stages}[-1]{start_ms} + $timing->{stages}[-1]{ms}, '<', 60000, 'in milliseconds since the request';
 like $s->log('tavernd'), qr/path=\/sessions\/$session\/respond .*trace=$trace/, 'the log names the trace';
 $s->post("/sessions/$session/respond", { message => 'not traced' }, headers => { traceparent => 'nonsense' });
