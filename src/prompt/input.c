@@ -166,7 +166,7 @@ input_begin(struct build *b)
 {
 	const struct prompt_input *in = b->in;
 
-	b->preset = in->preset ? in->preset : prompt_preset_compile(b->a, NULL);
+	b->preset = in->preset ? in->preset : in->built_in ? in->built_in : prompt_preset_compile(b->a, NULL);
 	b->user = user_name(in);
 	b->note_set = in->note.given ? in->note : prompt_note_defaults();
 	b->rng = rng_seed(in->seed);

@@ -129,6 +129,7 @@ struct prompt_input {
 	const char *run_kind;                 /* {{runKind}}: "retry", …; NULL = by type and phase */
 
 	const struct prompt_preset *preset;   /* NULL = no preset bound: the mode's own default */
+	const struct prompt_preset *built_in; /* that default, prompt_preset_compile(a, NULL), from the caller; NULL = compiled here */
 	const struct prompt_card *const *cards; /* members; one in a solo chat; none = no character */
 	size_t ncards, speaker;
 	const bool *muted;                    /* [ncards]; NULL = nobody */

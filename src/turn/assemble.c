@@ -193,6 +193,7 @@ turn_input_settle(struct turn *t)
 	in->user_name = t->s.user_name;
 	turn_lore_settle(t);
 	in->regex_memo = t->p->regex_memo;
+	in->built_in = t->p->built_in;
 	in->model = str_c(t->llm.model);
 	in->session_id = t->q.session_id;
 	in->policy = t->policy.policy;

@@ -220,6 +220,7 @@ turns_start(struct turns *p)
 	}
 	p->started = true;
 	return 0;
+	p->built_in = prompt_preset_compile(a, NULL);
 }
 
 void

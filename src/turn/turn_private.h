@@ -20,6 +20,7 @@ struct turns {
 	struct asset_cache *cache;
 	struct regex_memo *regex_memo;
 	sem_t preparing;              /* places of turns that are gathered and assembled (turn.c) */
+	const struct prompt_preset *built_in; /* of turns without a preset */
 	pthread_mutex_t lock;         /* of the list and of the persister's state */
 	pthread_cond_t wake;
 	struct turn *live;
