@@ -281,10 +281,10 @@ if (part('chats')) {
 # ---- streams ----
 
 sub sseload { my (@args) = @_; my $out = qx($s->{tools}/sseload @args); return $json->decode($out =~ /(\{.*\})/s ? $1 : '{}') }
-sub streams { # count, chunk interval ms, chunks: through the server
-	my ($n, $interval, $chunks, @more) = @_;
+sub streams { # count, beginning of the sessions' ids: through the server
+	my ($n, $ids, @more) = @_;
 	return sseload('-n', $n, '-r', 1000, '-e', "'event: done'", '-d', q('{"message":"Go on."}'), '-H', "'content-type: application/json'", @more,
-		"http://127.0.0.1:$s->{port}/sessions/bench-%d/respond/stream");
+		"http://127.0.0.1:$s->{port}/sessions/$ids-%d/respond/stream");
 }
 if (part('streams') || part('memory')) {
 	# 2,000 sessions by number, so that a load client can name them.
@@ -316,7 +316,7 @@ if (part('streams')) {
 	my (@ttfb, @p99, @direct_ttfb, @direct_p99);
 	for (1 .. 3) {
 		my $direct = sseload('-n', 200, '-r', 1000, '-d', q('{"model":"m?n=100&i=20","stream":true,"messages":[]}'), $s->mock_url('/v1/chat/completions'));
-		my $ours = streams(200, 20, 100, '-k', 99); # the last one comes together with `done`, which repeats all stamps: stop before it
+		my $ours = streams(200, 'bench', '-k', 99); # the last one comes together with `done`, which repeats all stamps: stop before it
 		print '# direct ', $json->encode($direct), "\n# ours   ", $json->encode($ours), "\n";
 		push @ttfb, $ours->{ttfb_ms}{p50};
 		push @direct_ttfb, $direct->{ttfb_ms}{p50};
@@ -327,24 +327,34 @@ if (part('streams')) {
 	figure('200 streams: chunk delay p99', median(@p99), 'ms', '<= 10');
 	figure('200 streams: chunk delay p99, mock alone', median(@direct_p99), 'ms');
 }
+# Worker memory of each of $n streams that begin together, KB over what the workers held before; and one request's bytes.
+sub held {
+	my ($n, $ids) = @_;
+	my $before = pss($s->{pid}{tavernd});
+	my $open = 0;
+	my $pid = fork;
+
+	if ($pid == 0) { my $r = streams($n, $ids, '-r', 8000, '-t', 90); print '# ', $json->encode($r), "\n"; POSIX::_exit(0) }
+	for (1 .. 60) { sleep 0.5; $open = $s->mock_stats->{active}; last if $open >= $n }
+	sleep 1;
+	my $each = (pss($s->{pid}{tavernd}) - $before) / ($open || 1);
+	waitpid $pid, 0;
+	return ($open, $each, $s->mock_stats->{last_body_bytes} / 1024);
+}
 if (part('memory')) {
 	$s->sql("UPDATE tavern.session SET model_name = 'm?n=60&i=500'");
-	my $idle = pss($s->{pid}{tavernd});
-	my $pid = fork;
-	if ($pid == 0) { my $r = streams(2000, 500, 60, '-r', 8000, '-t', 90); print '# ', $json->encode($r), "\n"; POSIX::_exit(0) }
-	my $most = 0;
-	my $running = 0;
-	for (1 .. 40) {
-		sleep 0.5;
-		my $now = $s->mock_stats->{active};
-		if ($now >= $running) { $running = $now; my $p = pss($s->{pid}{tavernd}); $most = $p if $p > $most }
-		last if $now >= 2000;
-	}
-	sleep 1;
-	$most = pss($s->{pid}{tavernd});
-	figure('2000 streams: open at once', $running, '');
-	figure('2000 streams: worker memory each, PSS', ($most - $idle) / ($running || 1), 'KB', '<= 60');
-	waitpid $pid, 0;
+	my ($open, $each) = held(2000, 'bench');
+	figure('2000 streams: open at once', $open, '');
+	figure('2000 streams: worker memory each, PSS', $each, 'KB', '<= 60');
+	my @long = map { $s->post('/sessions', { title => 'Long', model_name => 'm?n=60&i=500' })->{json}{data}{id} } 0 .. 199;
+	$s->sql("UPDATE tavern.session SET id = 'long-$_' WHERE id = '$long[$_]'") for 0 .. 199;
+	story("long-$_", 320) for 0 .. 199; # 32,000 tokens
+	my @before = $s->workers;
+	$s->reload; # their heaps are those of two thousand
+	$s->wait_for('new workers', sub { !grep { kill 0, $_ } @before });
+	($open, $each, my $request) = held(200, 'long');
+	printf "# %d streams with requests of %.0f KB\n", $open, $request;
+	figure('prompts of 32,000 tokens: each, over its request', $each - $request, 'KB', '<= 60');
 }
 
 # ---- those who listen ----
