@@ -7,7 +7,7 @@ libbase_a_SOURCES = \
 	src/base/json_get.c src/base/json_loose.c src/base/json_loose.h src/base/json_raw.c src/base/json_text.c \
 	src/base/limits.h src/base/log.c src/base/log.h src/base/map.c src/base/map.h \
 	src/base/metric.c src/base/metric.h \
-	src/base/rng.c src/base/rng.h src/base/sb.c src/base/sb.h src/base/str.c src/base/str.h \
+	src/base/rng.c src/base/rng.h src/base/sb.c src/base/sb.h src/base/stack.c src/base/stack.h src/base/str.c src/base/str.h \
 	src/base/trace.c src/base/trace.h src/base/tm.c src/base/tm.h src/base/tm_private.h src/base/tm_zone.c \
 	src/base/utf8.c src/base/utf8.h src/base/utf8_case.c \
 	src/base/vec.c src/base/vec.h

@@ -44,6 +44,7 @@ enum item_kind { ITEM_QUERY, ITEM_FRAME /* BEGIN … */, ITEM_ENTER, ITEM_PREPAR
 struct rows {
 	struct rows *next;
 	struct ctx *c;
+	struct arena *a;  /* the ctx's when it was asked: the answer lies there */
 	const char *what; /* statement name, for the log */
 	PGresult *res;             /* NULL: a small answer, whose cells were copied */
 	const struct str *cells;   /* row by row */

@@ -69,6 +69,7 @@ item_new(struct ctx *c, enum item_kind kind, const char *what)
 	struct rows *rs = arena_new(c->a, struct rows);
 
 	rs->c = c;
+	rs->a = c->a;
 	rs->kind = kind;
 	rs->what = what;
 	rs->at = -1;

@@ -47,7 +47,7 @@ is_small(const PGresult *res)
 void
 rows_take(struct rows *rs, PGresult *res)
 {
-	struct arena *a = rs->c->a;
+	struct arena *a = rs->a;
 	struct str *cells;
 
 	rs->n = PQntuples(res);

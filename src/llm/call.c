@@ -8,9 +8,13 @@
 #include "llm/upstream_error.h"
 
 #include "base/limits.h"
+#include "base/stack.h"
 #include "base/tm.h"
 
+#include <errno.h>
 #include <stdlib.h>
+
+#define SHORT_MS 100 /* who waits longer gives the memory of his stack back */
 
 static const struct {
 	void (*start)(struct llm_call *);
@@ -202,6 +206,7 @@ static struct llm_call *
 call_create(struct llm *m, struct ctx *c, enum call_kind kind)
 {
 	struct llm_call *call = calloc(1, sizeof *call);
+	pthread_condattr_t attr;
 
 	if (!call)
 		abort();
@@ -213,7 +218,10 @@ call_create(struct llm *m, struct ctx *c, enum call_kind kind)
 	call->first_ms = -1;
 	call->refs = 1;
 	pthread_mutex_init(&call->lock, NULL);
-	pthread_cond_init(&call->cond, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&call->cond, &attr);
+	pthread_condattr_destroy(&attr);
 	return call;
 }
 
@@ -232,6 +240,16 @@ answer_prepare(struct llm_call *call, const struct llm_request *q, const struct 
 	answer_begin(&call->an, call->a, call->m->tmp, &opts);
 }
 
+/* A text alone in an arena of its size. */
+static struct arena *
+body_keep(struct str *body, struct str text)
+{
+	struct arena *a = arena_create("llm.body", text.n + 64);
+
+	*body = arena_str(a, text);
+	return a;
+}
+
 /* The body as text, in its own arena; the tree is gone afterwards. */
 static void
 body_write(struct llm_call *call, const struct llm_request *q)
@@ -240,8 +258,7 @@ body_write(struct llm_call *call, const struct llm_request *q)
 	struct llm_warnings w = { 0 };
 	struct str text = q->body.p ? q->body : json_text(tree, llm_body(tree, q, &w));
 
-	call->body_arena = arena_create("llm.body", text.n + 64);
-	call->body = arena_str(call->body_arena, text);
+	call->body_arena = body_keep(&call->body, text);
 	call->digest = digest_sha256(text);
 	call->requested = true;
 	for (size_t i = 0; i < w.list.n; i++)
@@ -257,22 +274,22 @@ base_settle(struct llm_request *q, const struct provider *p)
 		q->base_url = p->base;
 }
 
-bool
-llm_request_make(struct arena *a, struct llm_request *q)
+struct arena *
+llm_request_make(struct llm_request *q)
 {
 	const struct provider *p = provider_find(q->provider);
-	struct arena *tree;
+	struct arena *tree, *own;
 
 	if (!p || !p->dialect)
-		return false;
+		return NULL;
 	base_settle(q, p);
 	tree = arena_create("llm.build", 0);
-	q->body = arena_str(a, json_text(tree, llm_body(tree, q, NULL)));
+	own = body_keep(&q->body, json_text(tree, llm_body(tree, q, NULL)));
 	arena_destroy(&tree);
 	q->messages = NULL;
 	q->message_n = 0;
 	q->tools = NULL;
-	return true;
+	return own;
 }
 
 #define TRACESTATE_MAX 512 /* what everybody must be able to pass on (Trace Context 3.3.1.5) */
@@ -463,7 +480,14 @@ settle(struct llm_call *call, struct llm_result *out)
 static void
 sleep_until_ended(struct llm_call *call)
 {
+	int64_t at = tm_mono() + SHORT_MS;
+	struct timespec soon = { .tv_sec = at / 1000, .tv_nsec = (at % 1000) * 1000000 };
+
 	pthread_mutex_lock(&call->lock);
+	while (!call->ended && pthread_cond_timedwait(&call->cond, &call->lock, &soon) != ETIMEDOUT)
+		;
+	if (!call->ended)
+		stack_trim();
 	while (!call->ended)
 		pthread_cond_wait(&call->cond, &call->lock);
 	pthread_mutex_unlock(&call->lock);

@@ -162,10 +162,10 @@ bool llm_system_apart(const struct llm_request *q);
 struct json *llm_body(struct arena *a, const struct llm_request *q, struct llm_warnings *warnings);
 
 /*
- * Makes the body now, in a's life: a request that may be sent more than once needs its messages and tools no more. False, and
- * nothing changes, for a provider to whom nothing is sent. What had to be changed for it is not told again by the call.
+ * Makes the body now, in an arena of its own that the caller destroys when it is not sent again: the request's messages and tools may go.
+ * NULL, and nothing changes, for a provider to whom nothing is sent. What had to be changed for it is not told again by the call.
  */
-bool llm_request_make(struct arena *a, struct llm_request *q);
+struct arena *llm_request_make(struct llm_request *q);
 
 /* Checks a base URL's form and, resolving it, every address; -1 records ERR_INVALID `ssrf_blocked` or `invalid_url`. */
 int llm_check_url(struct ctx *c, const struct llm_conf *conf, const char *url);

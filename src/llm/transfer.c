@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-	RECEIVE_BUFFER = 4096,
+	RECEIVE_BUFFER = 2048, /* pieces of a reply are smaller, and thousands may be open */
 	UPLOAD_BUFFER = 16384, /* the least that curl takes */
 	READ_PIECE = 4096,     /* so that little of it is ever touched */
 	SMALL_BODY = 48 << 10, /* curl sends it with the head and needs no buffer for it */

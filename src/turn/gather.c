@@ -1,7 +1,5 @@
 /*
  * gather: the session, its branch, bound assets, history and variables, loaded for one assembly.
- * Only what the budget can hold is read, newest first, with the token counts that were stored when
- * the messages were written.
  */
 #include "lore/book_file.h"
 #include "regex/script_file.h"
@@ -12,12 +10,9 @@
 #include "base/limits.h"
 #include "base/map.h"
 
-#define FIRST_WINDOW 40 /* floors of the first history scan, at least; doubled until the budget is full */
-#define WINDOW_SLACK 4  /* floors more than filled the context last time: the new ones may be shorter */
-
 /* NULL for an empty object too: most columns say nothing, and an object takes 800 bytes for as long as the model writes. */
-static const struct json *
-json_column(struct turn *t, const struct rows *rs, int col)
+const struct json *
+turn_column(struct turn *t, const struct rows *rs, int col)
 {
 	struct json_error err;
 	struct str text = row_str(rs, col);
@@ -54,10 +49,10 @@ session_read(struct turn *t, struct rows *rs)
 		return fail(t->c, ERR_INTERNAL, "internal_error", "stored prompt mode is unknown");
 	s->provider = row_str(rs, 3);
 	s->model = row_str(rs, 4);
-	s->model_params = json_column(t, rs, 5);
-	s->settings = json_column(t, rs, 6);
-	s->policy = json_get(json_column(t, rs, 7), "value");
-	s->preset_choices = json_column(t, rs, 8);
+	s->model_params = turn_column(t, rs, 5);
+	s->settings = turn_column(t, rs, 6);
+	s->policy = json_get(turn_column(t, rs, 7), "value");
+	s->preset_choices = turn_column(t, rs, 8);
 	s->preset.id = row_str(rs, 9);
 	s->preset_pin = row_str(rs, 10);
 	if (t->layout)
@@ -74,14 +69,14 @@ session_read(struct turn *t, struct rows *rs)
 	s->character_doc = row_int(rs, 18);
 	s->user_doc = row_int(rs, 19);
 	s->user_name = row_str(rs, 20);
-	s->metadata = json_column(t, rs, 21);
-	s->branch_policy = json_get(json_column(t, rs, 26), "value");
-	s->account_settings = json_column(t, rs, 27);
+	s->metadata = turn_column(t, rs, 21);
+	s->branch_policy = json_get(turn_column(t, rs, 26), "value");
+	s->account_settings = turn_column(t, rs, 27);
 	s->running = row_int(rs, 28);
 	s->busy = row_bool(rs, 29);
 	s->has_decisions = !row_null(rs, 30);
 	s->history_floors = (int32_t)row_int(rs, 32);
-	s->decisions = macro_decisions_new(t->c->a, json_column(t, rs, 30));
+	s->decisions = macro_decisions_new(t->c->a, turn_column(t, rs, 30));
 	s->branch.id = t->q.branch_id;
 	if (row_null(rs, 22))
 		return t->q.anywhere || (t->q.type != TURN_REGENERATE && !t->dry) ?
@@ -322,245 +317,6 @@ assets_load(struct turn *t)
 	return failed(t->c) ? -1 : 0;
 }
 
-/* ---- history ---- */
-
-static const struct {
-	const char *name;
-	enum prompt_role role;
-} roles[] = { { "user", PROMPT_USER }, { "assistant", PROMPT_ASSISTANT }, { "narrator", PROMPT_NARRATOR }, { "system", PROMPT_SYSTEM } };
-
-static enum prompt_role
-role_of(struct str name)
-{
-	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
-		if (str_is(name, roles[i].name))
-			return roles[i].role;
-	return PROMPT_SYSTEM;
-}
-
-struct history {
-	VEC(struct prompt_message) v; /* newest first */
-	int64_t tokens;               /* of those that are seen */
-	bool hides;                   /* the policy hides floors */
-};
-
-static bool
-listed(const struct json *list, int64_t no)
-{
-	for (size_t i = 0; i < json_len(list); i++)
-		if (json_int(json_at(list, i), 0) == no)
-			return true;
-	return false;
-}
-
-/* A message of a turn that is made again, as it was before that turn stored something about it. */
-static void
-as_before(struct turn *t, struct prompt_message *m)
-{
-	const struct json *list = json_get(t->past->inputs, "before");
-	struct macro_rolls *kept;
-
-	for (size_t i = 0; i < json_len(list); i++) {
-		const struct json *b = json_at(list, i);
-		size_t n = (size_t)json_int(json_at(b, 3), 0);
-
-		if (json_int(json_at(b, 0), 0) != m->no)
-			continue;
-		m->tokens = (int32_t)json_int(json_at(b, 1), -1);
-		if (json_int(json_at(b, 2), 0) == 0)
-			m->stored = STR_NULL;
-		if (m->rolls == NULL || m->rolls->v.n <= n)
-			continue;
-		kept = arena_copy(t->c->a, m->rolls, sizeof(*kept));
-		kept->v.n = n;
-		m->rolls = n ? kept : NULL;
-	}
-}
-
-/* Kept chance results of a message (decisions 52): [{at,text}]. */
-static const struct macro_rolls *
-rolls_read(struct turn *t, const struct json *j)
-{
-	struct macro_rolls *r = arena_new(t->c->a, struct macro_rolls);
-
-	for (size_t i = 0; i < json_len(j); i++)
-		vec_push(t->c->a, &r->v,
-		    ((struct macro_roll){ (uint32_t)json_get_int(json_at(j, i), "at", 0), json_get_str(json_at(j, i), "text") }));
-	return r;
-}
-
-static int
-history_take(struct turn *t, struct history *h, struct rows *rs)
-{
-	int rc;
-
-	while ((rc = rows_next(rs)) > 0) {
-		struct prompt_message *m;
-
-		if (row_bool(rs, 9) || (t->past && listed(json_get(t->past->inputs, "hidden"), row_int(rs, 0)))) {
-			vec_push(t->c->a, &t->hidden, row_int(rs, 0));
-			t->in.hidden++;
-			continue;
-		}
-		m = vec_add(t->c->a, &h->v);
-		*m = (struct prompt_message){ .no = row_int(rs, 0), .floor_seq = (int32_t)row_int(rs, 1), .role = role_of(row_str(rs, 2)),
-			.name = row_str(rs, 3), .text = row_str(rs, 4), .stored = row_str(rs, 5), .tokens = (int32_t)row_int(rs, 6), .id = row_str(rs, 7),
-			.rolls = row_null(rs, 8) ? NULL : rolls_read(t, json_column(t, rs, 8)) };
-		if (t->past)
-			as_before(t, m);
-		if (!h->hides || policy_sees_floor(t->policy.policy, m->floor_seq, STR_NULL))
-			h->tokens += m->tokens;
-	}
-	return rc;
-}
-
-/* Sends the scans of floors [from, to]; *rs_out of *n_out results, newest first. */
-static struct rows **
-history_ask(struct turn *t, int32_t from, int32_t to, size_t *n_out)
-{
-	struct branch_range *r = branch_window(t->c->a, &t->s.branch, from, to, n_out);
-	struct rows **rs = arena_array(t->c->a, struct rows *, *n_out + 1);
-
-	for (size_t i = 0; i < *n_out; i++)
-		rs[i] = db_query(t->c, t->past ? STMT_message_range_all : STMT_message_range, P_INT(r[i].segment), P_INT(r[i].lo), P_INT(r[i].hi));
-	return rs;
-}
-
-static int64_t
-history_budget(const struct turn *t)
-{
-	int64_t context = t->in.max_context, reply = t->in.max_reply;
-
-	if (context == 0 && t->in.preset)
-		context = prompt_preset_context(t->in.preset);
-	if (reply == 0 && t->in.preset)
-		reply = prompt_preset_reply(t->in.preset);
-	if (context == 0)
-		context = t->s.context_tokens;
-	return context > reply ? context - reply : context;
-}
-
-/* What users said that is not loaded, for a note that is not due every time: floors before `from`, hidden messages behind it. */
-static int
-users_count(struct turn *t, int32_t from)
-{
-	struct branch_range *r;
-	size_t n;
-
-	if (turn_note(t).interval <= 1)
-		return 0;
-	r = branch_window(t->c->a, &t->s.branch, 0, t->s.branch.head, &n);
-	for (size_t i = 0; i < n; i++) {
-		struct rows *rs = db_query(t->c, STMT_message_users_range, P_INT(r[i].segment), P_INT(r[i].lo), P_INT(r[i].hi), P_INT(from));
-
-		if (rows_next(rs) <= 0)
-			return -1;
-		t->in.users_before += row_int(rs, 0);
-	}
-	return 0;
-}
-
-/* How many of the newest floors fill the budget, or all that there are. */
-static int32_t
-floors_that_fill(const struct turn *t, const struct history *h, int64_t budget)
-{
-	int64_t tokens = 0;
-	size_t i = 0;
-
-	while (i < h->v.n && tokens <= budget)
-		tokens += h->v.v[i++].tokens;
-	return i ? t->s.branch.head + 1 - h->v.v[i - 1].floor_seq : 0;
-}
-
-/* How far a turn reads at once: as far as the last one of its branch needed, and no less than a scan of lore looks back. */
-static int32_t
-first_window(const struct turn *t)
-{
-	int32_t floors = t->s.history_floors + WINDOW_SLACK;
-
-	return floors > FIRST_WINDOW ? floors : FIRST_WINDOW;
-}
-
-/* Further windows, each twice the last, until the budget is full or the story begins. */
-static int
-history_rest(struct turn *t, struct history *h, int32_t from)
-{
-	int64_t budget = history_budget(t);
-	int32_t width = t->s.branch.head + 1 - from;
-
-	while (from > 0 && h->tokens <= budget) {
-		int32_t to = from - 1;
-		struct rows **rs;
-		size_t n;
-
-		width *= 2;
-		from = to + 1 > width ? to + 1 - width : 0;
-		rs = history_ask(t, from, to, &n);
-		for (size_t i = 0; i < n; i++)
-			if (history_take(t, h, rs[i]) < 0)
-				return -1;
-	}
-	t->in.history_cut = from > 0;
-	t->s.history_floors = floors_that_fill(t, h, budget);
-	return users_count(t, from);
-}
-
-/* The floors' ids, where somebody looks at them: traces, and policies that name floors. */
-static int
-floor_ids_take(struct turn *t, struct history *h)
-{
-	size_t n, at = 0;
-	struct branch_range *r;
-	struct rows **rs;
-
-	if (h->v.n == 0 || (!t->dry && !h->hides))
-		return 0;
-	r = branch_window(t->c->a, &t->s.branch, vec_last(&h->v)->floor_seq, h->v.v[0].floor_seq, &n);
-	rs = arena_array(t->c->a, struct rows *, n + 1);
-	for (size_t i = 0; i < n; i++)
-		rs[i] = db_query(t->c, STMT_floor_ids_range, P_INT(r[i].segment), P_INT(r[i].lo), P_INT(r[i].hi));
-	for (size_t i = 0; i < n; i++) { /* both newest first */
-		int rc;
-
-		while ((rc = rows_next(rs[i])) > 0) {
-			while (at < h->v.n && h->v.v[at].floor_seq > row_int(rs[i], 0))
-				at++;
-			for (; at < h->v.n && h->v.v[at].floor_seq == row_int(rs[i], 0); at++)
-				h->v.v[at].floor_id = row_str(rs[i], 1);
-		}
-		if (rc < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* The last word is the model's, and it is asked to go on with it: then the request's message is not said. */
-static bool
-goes_on(const struct turn *t, const struct history *h)
-{
-	return turn_asks_to_go_on(t) && h->v.n > 0 && h->v.v[0].role == PROMPT_ASSISTANT && h->v.v[0].floor_seq == t->s.branch.head;
-}
-
-/* Oldest first, the new message last. */
-static void
-history_settle(struct turn *t, struct history *h)
-{
-	bool on = t->goes_on = goes_on(t, h);
-	size_t n = h->v.n, extra = t->q.message.p && !on ? 1 : 0;
-	struct prompt_message *v = arena_array(t->c->a, struct prompt_message, n + extra);
-
-	t->target.again |= on;
-
-	for (size_t i = 0; i < n; i++)
-		v[i] = h->v.v[n - 1 - i];
-	if (extra)
-		v[n] = (struct prompt_message){ .role = PROMPT_USER, .text = t->q.message, .floor_seq = t->s.branch.head + 1, .tokens = -1, .id = str_c(t->message_id.s) };
-	t->in.history = v;
-	t->in.nhistory = n + extra;
-	/* Messages per floor are two but for the greeting; the exact number matters only to timed lore of long chats. */
-	t->in.chat_length = t->in.history_cut ? (int64_t)t->in.nhistory + 2 * (int64_t)(n ? v[0].floor_seq : 0) - 1 : (int64_t)t->in.nhistory;
-}
-
 /* ---- variables ---- */
 
 /* A value of a layer, which is made with its first. */
@@ -643,7 +399,7 @@ timers_load(struct turn *t)
 		int rc;
 
 		while ((rc = rows_next(rs[i])) > 0) {
-			activated = json_column(t, rs[i], 1);
+			activated = turn_column(t, rs[i], 1);
 			before = json_get(activated, "before"); /* of a reply that went on */
 			if (row_int(rs[i], 0) == t->s.branch.head)
 				t->head_activated = activated;
@@ -666,10 +422,8 @@ turn_gather(struct ctx *c, void *arg)
 {
 	struct turn *t = arg;
 	struct turn_session *s = &t->s;
-	struct rows *preset, *worldbook, *regex, *vars, *as_of = NULL, *undone = NULL, *said = NULL, **hist;
-	struct history h = { 0 };
-	int32_t from;
-	size_t n;
+	struct rows *preset, *worldbook, *regex, *vars, *as_of = NULL, *undone = NULL, *said = NULL;
+	struct turn_history h = { 0 };
 
 	t->hidden.n = 0; /* a unit may run twice */
 	t->in.hidden = t->in.users_before = 0;
@@ -689,17 +443,13 @@ turn_gather(struct ctx *c, void *arg)
 		    P_INT(t->segment), P_INT(s->branch_no));
 		said = db_query(c, STMT_floor_said, P_INT(t->target.floor_no));
 	}
-	from = s->branch.head + 1 > first_window(t) ? s->branch.head + 1 - first_window(t) : 0;
-	hist = history_ask(t, from, s->branch.head, &n);
+	turn_history_ask(t, &h);
 	if (asset_take(preset, &s->preset) < 0 || asset_take(worldbook, &s->worldbook) < 0 || asset_take(regex, &s->regex) < 0 ||
-	    variables_take(t, vars, as_of, undone) < 0 || (said && history_take(t, &h, said) < 0))
+	    variables_take(t, vars, as_of, undone) < 0 || (said && turn_history_take(t, &h, said) < 0))
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (history_take(t, &h, hist[i]) < 0)
-			return -1;
-	if (assets_load(t) < 0 || history_rest(t, &h, from) < 0 || timers_load(t) < 0 || floor_ids_take(t, &h) < 0)
+	if (assets_load(t) < 0 || turn_history_read(t, &h) < 0 || timers_load(t) < 0)
 		return -1;
-	history_settle(t, &h);
+	turn_history_settle(t, &h);
 	return 0;
 }
 
@@ -777,7 +527,7 @@ past_asset(struct turn *t, struct bound_asset *b, int64_t version)
 
 /* Messages that the record names: newest first. */
 static int
-past_own(struct turn *t, struct history *h)
+past_own(struct turn *t, struct turn_history *h)
 {
 	const struct json *own = json_get(t->past->inputs, "own");
 	struct str new_id = json_get_str(t->past->inputs, "new");
@@ -787,7 +537,7 @@ past_own(struct turn *t, struct history *h)
 
 	if (json_len(own) > 0) {
 		sb_add(&ids, json_text(t->c->a, own));
-		if (history_take(t, h, db_query(t->c, STMT_replay_messages, P_STR(sb_str(&ids)))) < 0)
+		if (turn_history_take(t, h, db_query(t->c, STMT_replay_messages, P_STR(sb_str(&ids)))) < 0)
 			return -1;
 		if (h->v.n - had != json_len(own))
 			json_push_str(t->past->notes, STR("messages of the floor are gone"));
@@ -808,10 +558,8 @@ turn_gather_past(struct turn *t)
 {
 	const struct past *p = t->past;
 	struct turn_session *s = &t->s;
-	struct rows *vars, *as_of, **hist;
-	struct history h = { 0 };
-	int32_t from;
-	size_t n;
+	struct rows *vars, *as_of;
+	struct turn_history h = { 0 };
 
 	past_session(t);
 	t->policy = policy_resolve(t->work, &(struct policy_layers){ { s->policy, s->branch_policy, t->q.body } });
@@ -821,16 +569,12 @@ turn_gather_past(struct turn *t)
 		return -1;
 	vars = db_query(t->c, STMT_turn_variables, P_INT(s->no), P_INT(0));
 	as_of = db_query(t->c, STMT_branch_vars_as_of, P_INT(p->segment), P_INT(s->branch.head));
-	from = s->branch.head + 1 > first_window(t) ? s->branch.head + 1 - first_window(t) : 0;
-	hist = history_ask(t, from, s->branch.head, &n);
+	turn_history_ask(t, &h);
 	if (variables_take(t, vars, as_of, NULL) < 0 || past_own(t, &h) < 0)
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (history_take(t, &h, hist[i]) < 0)
-			return -1;
-	if (assets_load(t) < 0 || history_rest(t, &h, from) < 0 || floor_ids_take(t, &h) < 0)
+	if (assets_load(t) < 0 || turn_history_read(t, &h) < 0)
 		return -1;
 	s->branch.head = (int32_t)json_get_int(p->inputs, "head", s->branch.head);
-	history_settle(t, &h);
+	turn_history_settle(t, &h);
 	return 0;
 }

@@ -14,6 +14,7 @@ libturn_a_SOURCES = \
 	src/turn/gather.c \
 	src/turn/greeting.c \
 	src/turn/greeting.h \
+	src/turn/history.c \
 	src/turn/inspect.c \
 	src/turn/key.c \
 	src/turn/key.h \

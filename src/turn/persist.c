@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <time.h>
 
 #define ROUND_MS 1000
@@ -166,10 +167,27 @@ round_run(struct turns *p, struct ctx *c, bool sweeping)
 		log_warn("persister.round_failed", "code=%s reason=%s", c->err.code ? c->err.code : "", c->err.log ? c->err.log : "");
 }
 
+/*
+ * What turns needed to begin lies as holes between what they hold while their models write. When a round passes in which none began, the
+ * system gets it back.
+ */
+static void
+memory_return(struct turns *p, unsigned *last, unsigned *returned)
+{
+	unsigned begun = atomic_load(&p->begun);
+
+	if (begun == *last && begun != *returned) {
+		malloc_trim(0);
+		*returned = begun;
+	}
+	*last = begun;
+}
+
 static void *
 persister(void *arg)
 {
 	struct turns *p = arg;
+	unsigned begun = 0, returned = 0;
 	struct ctx c = { .a = arena_create("persister", 0), .db = p->conf.db_sys };
 	unsigned rounds = 0;
 	struct timespec until;
@@ -186,6 +204,7 @@ persister(void *arg)
 		round_run(p, &c, rounds++ % SWEEP_ROUNDS == 0);
 		err_clear(&c);
 		arena_reset(c.a);
+		memory_return(p, &begun, &returned);
 		pthread_mutex_lock(&p->lock);
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -201,6 +220,7 @@ turns_create(struct arena *a, const struct turns_conf *conf)
 	p->conf = *conf;
 	p->cache = asset_cache_create(a, conf->cache_bytes);
 	p->regex_memo = regex_memo_create(a, conf->cache_bytes / 4);
+	p->built_in = prompt_preset_compile(a, NULL);
 	sem_init(&p->preparing, 0, (unsigned)conf->preparing_max);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
@@ -220,7 +240,6 @@ turns_start(struct turns *p)
 	}
 	p->started = true;
 	return 0;
-	p->built_in = prompt_preset_compile(a, NULL);
 }
 
 void

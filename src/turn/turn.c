@@ -191,11 +191,12 @@ check_state(struct turn *t)
 }
 
 static void
-work_end(void *arg)
+arenas_end(void *arg)
 {
 	struct turn *t = arg;
 
 	arena_destroy(&t->work);
+	arena_destroy(&t->sending);
 }
 
 /*
@@ -210,7 +211,7 @@ assembly_drop(struct turn *t)
 	struct prompt *kept;
 
 	if (turn_debug(t, "include_prompt_snapshot") || turn_debug(t, "include_runtime_trace") || (p->macros && p->macros->writes.n > 0) || p->decided ||
-	    !llm_request_make(a, &t->llm))
+	    !(t->sending = llm_request_make(&t->llm)))
 		return;
 	kept = arena_new(a, struct prompt);
 	kept->tokens = p->tokens;
@@ -220,6 +221,8 @@ assembly_drop(struct turn *t)
 	t->policy = (struct policy_resolved){ 0 };
 	t->in.policy = NULL;
 	t->marks = NULL;
+	t->in.history = NULL;
+	t->in.nhistory = 0;
 	arena_destroy(&t->work);
 }
 
@@ -244,6 +247,7 @@ preparing_enter(struct turn *t)
 
 	while (k->preparing_max > 0 && (rc = sem_clockwait(&t->p->preparing, CLOCK_MONOTONIC, &until)) < 0 && errno == EINTR)
 		;
+	atomic_fetch_add(&t->p->begun, 1);
 	if (rc == 0)
 		return 0;
 	fail(t->c, ERR_UNAVAILABLE, "server_busy", "too many turns begin at the same time, try again");
@@ -291,7 +295,7 @@ turn_open(struct turns *p, struct ctx *c, const struct turn_request *q)
 		return NULL;
 	turn_mark(t, MARK_ADMITTED);
 	t->work = arena_create("turn.work", 0);
-	arena_defer(c->a, work_end, t);
+	arena_defer(c->a, arenas_end, t);
 	rc = prepare(t);
 	preparing_leave(t);
 	if (rc < 0)
@@ -327,9 +331,11 @@ model_said(void *arg, bool reasoning, struct str delta)
 	struct turn *t = arg;
 	int64_t now = tm_mono_us();
 
-	if (t->heard_us == 0)
+	if (t->heard_us == 0) {
 		turn_mark(t, MARK_HEARD);
-	else
+		t->llm.body = STR_NULL;
+		arena_destroy(&t->sending);
+	} else
 		metric_time(METRIC_TIME_CHUNK_GAP, now - t->heard_us);
 	t->heard_us = now;
 	if (reasoning)

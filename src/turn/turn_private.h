@@ -14,13 +14,15 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 
 struct turns {
 	struct turns_conf conf;
 	struct asset_cache *cache;
 	struct regex_memo *regex_memo;
-	sem_t preparing;              /* places of turns that are gathered and assembled (turn.c) */
 	const struct prompt_preset *built_in; /* of turns without a preset */
+	sem_t preparing;              /* places of turns that are gathered and assembled (turn.c) */
+	_Atomic unsigned begun;       /* turns, ever */
 	pthread_mutex_t lock;         /* of the list and of the persister's state */
 	pthread_cond_t wake;
 	struct turn *live;
@@ -188,6 +190,7 @@ struct turn {
 	struct turn_record record;
 	struct token_choice tokens;
 	struct llm_request llm;
+	struct arena *sending;        /* of llm.body, until something was heard: then it is not sent again; NULL = there is none */
 	struct str digest;            /* of the outgoing messages, hex */
 	uint64_t *marks;              /* the first 8 bytes of each message's digest */
 
@@ -230,6 +233,21 @@ struct turn *turn_new(struct turns *p, struct ctx *c, const struct turn_request 
 int turn_gather(struct ctx *c, void *turn);
 /* The same from a record: t->past. */
 int turn_gather_past(struct turn *t);
+/* A column of JSON; NULL for an empty object too: most say nothing, and an object takes 800 bytes. In c->a. */
+const struct json *turn_column(struct turn *t, const struct rows *rs, int col);
+/* history.c: asked together with other things, read behind the assets, which say what the budget is, then put into t->in. */
+struct turn_history {
+	VEC(struct prompt_message) v; /* newest first */
+	int64_t tokens;               /* of those that are seen */
+	bool hides;                   /* the policy hides floors */
+	int32_t from;                 /* the oldest floor of the first scan */
+	struct rows **asked;          /* its answers, newest first */
+	size_t nasked;
+};
+void turn_history_ask(struct turn *t, struct turn_history *h);
+int turn_history_read(struct turn *t, struct turn_history *h);
+int turn_history_take(struct turn *t, struct turn_history *h, struct rows *rs); /* messages of which one knows otherwise; newest first */
+void turn_history_settle(struct turn *t, struct turn_history *h);     /* oldest first, the new message last */
 /* scope.c: whose story is read, and where the turn is written. turn_find before the session is read, by what names it. Inside db_tx DB_READ. */
 int turn_find(struct turn *t);
 int turn_scope(struct turn *t);
