@@ -5,12 +5,16 @@
 #include "base/limits.h"
 #include "base/rng.h"
 #include "base/sb.h"
+#include "base/stack.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -316,6 +320,77 @@ test_file_read(void **state)
 	assert_true(file_read(a, "/proc/self/stat", 4096).n > 0);
 }
 
+/* ---- stack ---- */
+
+#define DEEP (100u << 10) /* bytes of stack that a call touches once */
+
+/* Pages of the calling thread's stack that are in memory. */
+static size_t
+stack_resident(void)
+{
+	size_t size, n = 0, page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char in[256] = { 0 };
+	pthread_attr_t attr;
+	void *low;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &low, &size);
+	pthread_attr_destroy(&attr);
+	low = (void *)(((uintptr_t)low + page - 1) & ~(page - 1));
+	if (size / page > sizeof(in) || mincore(low, size, in) != 0)
+		return 0;
+	for (size_t i = 0; i < size / page; i++)
+		n += in[i] & 1;
+	return n;
+}
+
+static __attribute__((noinline)) void
+touch_deep(void)
+{
+	volatile char all[DEEP];
+
+	for (size_t i = 0; i < sizeof(all); i += 1024)
+		all[i] = 1;
+}
+
+static void *
+trim_on_thread(void *arg)
+{
+	volatile char mine[3000];
+	size_t *pages = arg;
+
+	for (size_t i = 0; i < sizeof(mine); i++)
+		mine[i] = 'x';
+	touch_deep();
+	pages[0] = stack_resident();
+	stack_trim();
+	pages[1] = stack_resident();
+	for (size_t i = 0; i < sizeof(mine); i++)
+		pages[2] += mine[i] == 'x';
+	return NULL;
+}
+
+static void
+test_stack_trim(void **state)
+{
+	size_t pages[3] = { 0 };
+	pthread_attr_t attr;
+	pthread_t th;
+
+	(void)state;
+	stack_trim(); /* the first thread: nothing happens */
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 << 10);
+	assert_int_equal(pthread_create(&th, &attr, trim_on_thread, pages), 0);
+	pthread_attr_destroy(&attr);
+	pthread_join(th, NULL);
+	assert_int_equal(pages[2], 3000);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+	assert_true(pages[0] >= DEEP / 4096);
+	assert_true(pages[1] < 8);
+#endif
+}
+
 int
 main(void)
 {
@@ -332,6 +407,7 @@ main(void)
 		cmocka_unit_test(test_field_failures_collect),
 		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_file_read),
+		cmocka_unit_test(test_stack_trim),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
