@@ -5,6 +5,7 @@
 #include "turn/turn_private.h"
 
 #include "base/digest.h"
+#include "base/map.h"
 #include "base/rng.h"
 
 #include <math.h>
@@ -298,22 +299,25 @@ messages_settle(struct turn *t)
 {
 	const struct prompt *p = t->prompt;
 	struct llm_message *v = arena_array(t->work, struct llm_message, p->nmessages);
-	struct digest *all = arena_array(t->work, struct digest, p->nmessages), d;
-	struct sb one = sb_new(t->work);
+	struct sb all = sb_new(t->work);
+	struct digest d;
 
 	t->marks = arena_array(t->work, uint64_t, p->nmessages);
 	for (size_t i = 0; i < p->nmessages; i++) {
+		size_t from = all.n;
+
 		v[i] = (struct llm_message){ .role = p->messages[i].role, .content = p->messages[i].content, .name = p->messages[i].name };
-		sb_truncate(&one, 0);
-		sb_addf(&one, "%s\n%.*s\n", v[i].role, STR_ARG(v[i].name));
-		sb_add(&one, v[i].content);
-		all[i] = digest_sha256(sb_str(&one));
-		for (size_t k = 0; k < sizeof(t->marks[i]); k++)
-			t->marks[i] = t->marks[i] << 8 | all[i].b[k];
+		sb_adds(&all, v[i].role);
+		sb_addc(&all, '\n');
+		sb_add(&all, v[i].name);
+		sb_addc(&all, '\n');
+		sb_add(&all, v[i].content);
+		t->marks[i] = hash_bytes(0, all.p + from, all.n - from);
+		sb_addc(&all, '\0'); /* is in no text */
 	}
 	t->llm.messages = v;
 	t->llm.message_n = p->nmessages;
-	d = digest_sha256((struct str){ (const char *)all, p->nmessages * sizeof(*all) });
+	d = digest_sha256(sb_str(&all));
 	t->digest = digest_hex(t->c->a, &d);
 }
 

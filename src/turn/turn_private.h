@@ -192,7 +192,7 @@ struct turn {
 	struct llm_request llm;
 	struct arena *sending;        /* of llm.body, until something was heard: then it is not sent again; NULL = there is none */
 	struct str digest;            /* of the outgoing messages, hex */
-	uint64_t *marks;              /* the first 8 bytes of each message's digest */
+	uint64_t *marks;              /* a hash of each message */
 
 	/* recorded by transaction 1 */
 	int32_t floor_seq;
