@@ -90,6 +90,7 @@ struct json *json_push_object(struct json *arr);
 struct json *json_push_array(struct json *arr);
 
 bool json_equal(const struct json *a, const struct json *b);
+void json_text_add(struct sb *out, const struct json *j);                 /* appends the compact text */
 struct str json_text(struct arena *a, const struct json *j);           /* compact, `/` unescaped; NULL prints null */
 struct str json_text_pretty(struct arena *a, const struct json *j);    /* two blanks, as JSON.stringify(x, null, 2) */
 

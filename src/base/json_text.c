@@ -130,6 +130,12 @@ text(struct arena *a, const struct json *j, int level)
 	return sb_str(&s);
 }
 
+void
+json_text_add(struct sb *out, const struct json *j)
+{
+	print(out, j, COMPACT);
+}
+
 struct str
 json_text(struct arena *a, const struct json *j)
 {

@@ -378,7 +378,9 @@ struct macro_result {
 };
 const struct macro_result *macro_run_result(const struct macro_run *r);
 
-/* `runtime_trace.macro` with the wire's names: NULL if there is nothing to say. */
+/* `runtime_trace.macro` with the wire's names, as text; false and nothing, if there is nothing to say. */
+bool macro_result_print(struct sb *out, const struct macro_result *res, enum macro_phase phase);
+/* The same as a tree, in a's life; NULL. */
 struct json *macro_result_json(struct arena *a, const struct macro_result *res, enum macro_phase phase);
 
 /* Applies writes in order to the branch and global layers (JSON objects, changed in place). */

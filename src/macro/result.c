@@ -3,6 +3,8 @@
  */
 #include "macro/macro_private.h"
 
+#include "base/limits.h"
+
 const char *
 macro_source_kind_name(enum macro_source_kind k)
 {
@@ -18,76 +20,97 @@ macro_branch_name(enum macro_branch b)
 					: NULL;
 }
 
+/* `,"key":` and a text. */
 static void
-add_warning(struct json *list, const struct macro_warning *w)
+add_text(struct sb *out, const char *before, struct str v)
 {
-	struct json *o = json_push_object(list);
+	sb_adds(out, before);
+	sb_add_json(out, v);
+}
 
-	json_set_c(o, "code", macro_code_name(w->code));
-	json_set_c(o, "message", w->message);
+static void
+warning_print(struct sb *out, const struct macro_warning *w)
+{
+	add_text(out, "{\"code\":", str_c(macro_code_name(w->code)));
+	add_text(out, ",\"message\":", str_c(w->message));
 	if (w->name.p)
-		json_set_str(o, "macro_name", w->name);
+		add_text(out, ",\"macro_name\":", w->name);
 	if (w->raw.p)
-		json_set_str(o, "raw_text", w->raw);
-	if (w->line) {
-		json_set_int(o, "line", w->line);
-		json_set_int(o, "column", w->column);
-	}
+		add_text(out, ",\"raw_text\":", w->raw);
+	if (w->line)
+		sb_addf(out, ",\"line\":%lld,\"column\":%lld", (long long)w->line, (long long)w->column);
 	if (w->count > 1)
-		json_set_int(o, "count", w->count);
+		sb_addf(out, ",\"count\":%lld", (long long)w->count);
+	sb_addc(out, '}');
 }
 
 static void
-add_write(struct arena *a, struct json *list, const struct macro_write *w, bool staged)
+write_print(struct sb *out, const struct macro_write *w, bool staged)
 {
-	struct json *o = json_push_object(list);
-
-	json_set_c(o, "kind", w->del ? "delete" : "set");
-	json_set_c(o, "scope", w->scope == MACRO_SCOPE_GLOBAL ? "global" : "branch");
-	json_set_str(o, "key", w->key);
+	add_text(out, "{\"kind\":", str_c(w->del ? "delete" : "set"));
+	add_text(out, ",\"scope\":", str_c(w->scope == MACRO_SCOPE_GLOBAL ? "global" : "branch"));
+	add_text(out, ",\"key\":", w->key);
 	if (!w->del)
-		json_set_str(o, "value", macro_value_text(a, &w->value));
+		add_text(out, ",\"value\":", macro_value_text(out->a, &w->value));
 	if (staged)
-		json_set_c(o, "source_macro", w->source_macro);
+		add_text(out, ",\"source_macro\":", str_c(w->source_macro));
+	sb_addc(out, '}');
 }
 
 static void
-add_trace(struct json *list, const struct macro_trace *t)
+trace_print(struct sb *out, const struct macro_trace *t)
 {
-	struct json *o = json_push_object(list);
-
-	json_set_str(o, "macro_name", t->name);
-	json_set_str(o, "raw_text", t->raw);
-	json_set_str(o, "resolved_text", t->resolved);
-	json_set_c(o, "phase", macro_phase_name(t->phase));
-	json_set_c(o, "source_kind", macro_source_kind_name(t->kind));
+	add_text(out, "{\"macro_name\":", t->name);
+	add_text(out, ",\"raw_text\":", t->raw);
+	add_text(out, ",\"resolved_text\":", t->resolved);
+	add_text(out, ",\"phase\":", str_c(macro_phase_name(t->phase)));
+	add_text(out, ",\"source_kind\":", str_c(macro_source_kind_name(t->kind)));
 	if (t->branch != MACRO_BRANCH_NONE)
-		json_set_c(o, "selected_branch", macro_branch_name(t->branch));
+		add_text(out, ",\"selected_branch\":", str_c(macro_branch_name(t->branch)));
+	sb_addc(out, '}');
+}
+
+static void
+writes_print(struct sb *out, const struct macro_result *res, bool staged)
+{
+	for (size_t i = 0; i < res->writes.n; i++) {
+		sb_adds(out, i ? "," : "");
+		write_print(out, &res->writes.v[i], staged);
+	}
+}
+
+bool
+macro_result_print(struct sb *out, const struct macro_result *res, enum macro_phase phase)
+{
+	if (!res->warnings.n && !res->traces.n && !res->used_names.n && !res->writes.n)
+		return false;
+	sb_adds(out, "{\"warnings\":[");
+	for (size_t i = 0; i < res->warnings.n; i++) {
+		sb_adds(out, i ? "," : "");
+		warning_print(out, &res->warnings.v[i]);
+	}
+	sb_adds(out, "],\"used_names\":[");
+	for (size_t i = 0; i < res->used_names.n; i++)
+		add_text(out, i ? "," : "", res->used_names.v[i]);
+	sb_adds(out, "],\"mutation_preview\":[");
+	writes_print(out, res, false);
+	sb_adds(out, "],\"staged_mutations\":[");
+	if (phase == MACRO_ASSEMBLE)
+		writes_print(out, res, true);
+	sb_adds(out, "],\"traces\":[");
+	for (size_t i = 0; i < res->traces.n; i++) {
+		sb_adds(out, i ? "," : "");
+		trace_print(out, &res->traces.v[i]);
+	}
+	sb_adds(out, "]}");
+	return true;
 }
 
 struct json *
 macro_result_json(struct arena *a, const struct macro_result *res, enum macro_phase phase)
 {
-	struct json *o, *warnings, *names, *preview, *staged, *traces;
+	struct sb out = sb_new(a);
+	struct json_error err;
 
-	if (!res->warnings.n && !res->traces.n && !res->used_names.n && !res->writes.n)
-		return NULL;
-	o = json_object(a);
-	warnings = json_set_array(o, "warnings");
-	names = json_set_array(o, "used_names");
-	preview = json_set_array(o, "mutation_preview");
-	staged = json_set_array(o, "staged_mutations");
-	traces = json_set_array(o, "traces");
-	for (size_t i = 0; i < res->warnings.n; i++)
-		add_warning(warnings, &res->warnings.v[i]);
-	for (size_t i = 0; i < res->used_names.n; i++)
-		json_push_str(names, res->used_names.v[i]);
-	for (size_t i = 0; i < res->writes.n; i++) {
-		add_write(a, preview, &res->writes.v[i], false);
-		if (phase == MACRO_ASSEMBLE)
-			add_write(a, staged, &res->writes.v[i], true);
-	}
-	for (size_t i = 0; i < res->traces.n; i++)
-		add_trace(traces, &res->traces.v[i]);
-	return o;
+	return macro_result_print(&out, res, phase) ? json_read(a, sb_str(&out), LIM_JSON_DEPTH, &err) : NULL;
 }

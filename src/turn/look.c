@@ -132,13 +132,13 @@ turn_prepared_print(struct sb *out, const struct turn *t)
 
 	messages_print(out, t->prompt);
 	sb_addf(out, ",\"available_for_reply\":%lld,\"memory\":", (long long)(left > 0 ? left : 0));
-	sb_add(out, json_text(t->c->a, turn_memory_json(t)));
+	json_text_add(out, turn_memory_json(t));
 	sb_adds(out, ",\"memory_summary\":");
 	sb_add_json(out, turn_summary_sent(t) ? t->in.summary : STR_NULL);
 	sb_adds(out, ",\"prompt_snapshot\":");
 	turn_snapshot_print(out, t);
 	sb_adds(out, ",\"runtime_trace\":");
-	sb_add(out, json_text(t->c->a, turn_trace_json(t)));
+	turn_trace_print(out, t);
 }
 
 int

@@ -110,20 +110,38 @@ turn_snapshot_print(struct sb *out, const struct turn *t)
 	sb_addf(out, "\"token_estimate\":%lld}", (long long)t->prompt->tokens);
 }
 
-struct json *
-turn_trace_json(const struct turn *t)
+/* A member of the prompt's own trace, without what was not asked for. */
+static void
+trace_member_print(struct sb *out, const struct turn *t, struct str key, struct json *v)
 {
-	struct arena *a = t->c->a;
-	struct json *trace = t->prompt->trace ? json_copy(a, t->prompt->trace) : json_object(a);
-	struct json *macro = macro_result_json(a, t->prompt->macros, t->in.phase);
+	if (str_is(key, "worldbook") && !turn_debug(t, "include_worldbook_matches"))
+		json_del(v, "matches");
+	sb_add_json(out, key);
+	sb_addc(out, ':');
+	json_text_add(out, v);
+	sb_addc(out, ',');
+}
 
-	json_set(trace, "memory", turn_memory_json(t));
-	json_set(trace, "timing", turn_timing_json(t));
-	if (macro)
-		json_set(trace, "macro", macro);
-	if (!turn_debug(t, "include_worldbook_matches"))
-		json_del(json_get(trace, "worldbook"), "matches");
-	return trace;
+void
+turn_trace_print(struct sb *out, const struct turn *t)
+{
+	struct json_iter it = { 0 };
+	struct json *v;
+	struct str key;
+	size_t at;
+
+	sb_addc(out, '{');
+	while (t->prompt->trace && json_next(t->prompt->trace, &it, &key, &v))
+		trace_member_print(out, t, key, v);
+	sb_adds(out, "\"memory\":");
+	json_text_add(out, turn_memory_json(t));
+	sb_adds(out, ",\"timing\":");
+	json_text_add(out, turn_timing_json(t));
+	at = out->n;
+	sb_adds(out, ",\"macro\":");
+	if (!macro_result_print(out, t->prompt->macros, t->in.phase))
+		sb_truncate(out, at);
+	sb_addc(out, '}');
 }
 
 /* A summary that the client keeps with the session is sent by every mode but the strict one. */

@@ -518,7 +518,7 @@ answer_print(struct turn *t, struct sb *out)
 	}
 	if (turn_debug(t, "include_runtime_trace")) {
 		sb_adds(out, ",\"runtime_trace\":");
-		sb_add(out, json_text(t->c->a, turn_trace_json(t)));
+		turn_trace_print(out, t);
 	}
 	sb_addc(out, '}');
 }

@@ -277,7 +277,7 @@ void turn_mark(struct turn *t, enum turn_mark m);                     /* the sta
 struct json *turn_timing_json(const struct turn *t);                  /* runtime_trace.timing: the waterfall */
 /* report.c */
 void turn_snapshot_print(struct sb *out, const struct turn *t);       /* prompt_snapshot of the wire */
-struct json *turn_trace_json(const struct turn *t);                   /* runtime_trace of the wire */
+void turn_trace_print(struct sb *out, const struct turn *t);          /* runtime_trace of the wire */
 struct json *turn_memory_json(const struct turn *t);                  /* memory of the wire */
 struct json *turn_memory_base(struct arena *a, bool sent, int64_t tokens); /* what turns and explanations say alike */
 bool turn_summary_sent(const struct turn *t);
