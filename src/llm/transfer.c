@@ -32,6 +32,7 @@ struct sock {
 };
 
 static void finished_take(struct llm *m);
+static void deadline_set(struct llm_call *call);
 static void on_deadline(void *arg);
 
 static void
@@ -181,6 +182,11 @@ head_take(struct llm_call *call)
 	head.status = (int)status;
 	answer_begin_head(&call->an, &head);
 	body_drop(call);
+	/* From here silence has another limit, which may be the shorter one. */
+	call->last = loop_now(call->m->loop);
+	if (call->timer)
+		loop_timer_cancel(call->m->loop, call->timer);
+	deadline_set(call);
 }
 
 static void
