@@ -21,7 +21,11 @@ CLEANFILES += src/db/migrations.def
 src/db/migrations.def: $(MIGRATION_FILES) $(top_srcdir)/scripts/migrations.awk
 	$(AM_V_GEN)$(MKDIR_P) src/db && LC_ALL=C $(AWK) -f $(top_srcdir)/scripts/migrations.awk $(MIGRATION_FILES) >$@.tmp && mv $@.tmp $@
 
-# Tests of the layer start a PostgreSQL of their own (tests/lib/with_pg.sh).
+# Tests of the layer start a PostgreSQL of their own (tests/lib/with_pg.sh), a copy of a cluster that the first one leaves here.
+clean-pg:
+	rm -rf tests/pg.template*
+CLEAN_HOOKS += clean-pg
+.PHONY: clean-pg
 EXTRA_DIST += tests/lib/with_pg.sh tests/golden/db tests/golden/schema.sql
 if HAVE_CMOCKA
 PG_TEST = tests/lib/pg.c tests/lib/pg.h

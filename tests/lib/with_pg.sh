@@ -16,8 +16,25 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM HUP
 
+# cluster: the first program of a build tree makes a cluster, the others begin with a copy of it.
+cluster() {
+	local made=${builddir:-}/tests/pg.template version
+	version=$("$(stack_pg_bin)/postgres" --version)
+	if [ -n "${builddir:-}" ] && [ -w "$builddir/tests" ]; then
+		exec 8>"$made.lock" && flock 8
+		if [ "$(cat "$made.version" 2>/dev/null)" = "$version of $stack_uid" ]; then
+			cp -a "$made" "$dir/pg"
+		else
+			rm -rf "$made" && stack_initdb "$dir" --no-sync && cp -a "$dir/pg" "$made" && echo "$version of $stack_uid" >"$made.version"
+		fi || return 1
+		exec 8>&-
+	else
+		stack_initdb "$dir" --no-sync
+	fi
+}
+
 stack_owner "$dir"
-stack_dirs "$dir" && stack_initdb "$dir" --no-sync || die "no cluster"
+stack_dirs "$dir" && cluster || die "no cluster"
 "$top/scripts/stack.sh" postgres "$dir" fsync=off deadlock_timeout=100ms ${TEST_PG_SETTINGS:-} 2>"$dir/log/postgres.log" &
 pid=$!
 stack_ready 20 "$pid" stack_pg_accepts "$dir" "$pid" || { cat "$dir/log/postgres.log" >&2; die "PostgreSQL does not start"; }
