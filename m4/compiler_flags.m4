@@ -3,19 +3,25 @@
 # Sets WARN_CFLAGS, SAFE_CFLAGS, HARDEN_CFLAGS, TAV_LDFLAGS, FUZZ_CFLAGS and the conditional FUZZERS.
 
 # TAV_TRY_FLAGS(VARIABLE, FLAGS): appends to VARIABLE each of FLAGS (a shell list) that compiles and
-# links without a warning. The flags pass through the shell, not through m4: they may hold commas.
+# links without a warning. All at once first: only a compiler that lacks one is asked for each.
+# The flags pass through the shell, not through m4: they may hold commas.
 AC_DEFUN([TAV_TRY_FLAGS], [
-  for tav_flag in $2; do
-    AS_VAR_PUSHDEF([tav_ok], [tav_cv_flag_$tav_flag])
-    AC_CACHE_CHECK([whether $CC accepts $tav_flag], [tav_ok], [
-      tav_save_CFLAGS="$CFLAGS"
-      CFLAGS="$CFLAGS $tav_std $tav_probe -Werror $tav_flag"
-      AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <stdio.h>]], [[puts("x");]])],
-        [AS_VAR_SET([tav_ok], [yes])], [AS_VAR_SET([tav_ok], [no])])
-      CFLAGS="$tav_save_CFLAGS"])
-    AS_VAR_IF([tav_ok], [yes], [$1="$$1 $tav_flag"])
-    AS_VAR_POPDEF([tav_ok])
-  done
+  tav_flags=`echo $2`
+  TAV_TRY([$tav_flags], [$1="$$1 $tav_flags"], [
+    for tav_flag in $tav_flags; do
+      TAV_TRY([$tav_flag], [$1="$$1 $tav_flag"], [])
+    done])
+])
+
+# TAV_TRY(FLAGS, IF-YES, IF-NO)
+AC_DEFUN([TAV_TRY], [
+  AC_MSG_CHECKING([whether $CC accepts $1])
+  tav_save_CFLAGS="$CFLAGS"
+  CFLAGS="$CFLAGS $tav_std $tav_probe -Werror $1"
+  AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <stdio.h>]], [[puts("x");]])], [tav_ok=yes], [tav_ok=no])
+  CFLAGS="$tav_save_CFLAGS"
+  AC_MSG_RESULT([$tav_ok])
+  AS_IF([test $tav_ok = yes], [$2], [$3])
 ])
 
 AC_DEFUN([TAV_COMPILER_FLAGS], [
