@@ -2,7 +2,8 @@
 # Sourced by bash; expects nothing, sets `top` (the checkout) and a quiet, neutral environment.
 # shellcheck shell=bash
 
-top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+# Without a process more: this runs for every part of every test.
+top=$(cd "${BASH_SOURCE[0]%"${BASH_SOURCE[0]##*/}"}./.." && pwd -P)
 program=${0##*/}
 export LC_ALL=C.UTF-8 TZ=UTC
 export no_proxy=127.0.0.1,localhost NO_PROXY=127.0.0.1,localhost

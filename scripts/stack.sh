@@ -11,7 +11,7 @@
 # Nothing here stops a process: who starts them does, by pid. Each dies with its parent (PR_SET_PDEATHSIG).
 # shellcheck shell=bash
 # shellcheck source=scripts/common.sh
-[ -n "${top:-}" ] || . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+[ -n "${top:-}" ] || . "${BASH_SOURCE[0]%"${BASH_SOURCE[0]##*/}"}./common.sh"
 
 stack_user=tavernd          # whom root becomes
 stack_socket_max=88         # of 107 bytes that a socket's path may have; the rest is for the longest name in run/
@@ -20,7 +20,7 @@ stack_socket_max=88         # of 107 bytes that a socket's path may have; the re
 # owner of DIR if there is one, else who called sudo, else the user tavernd, which is made if need be.
 stack_owner() {
 	local dir=$1 uid
-	stack_uid=$EUID stack_gid=$(id -g)
+	stack_uid=$EUID stack_gid=${GROUPS[0]}
 	if [ "$stack_uid" -ne 0 ]; then
 		if [ -d "$dir" ] && [ ! -O "$dir" ]; then
 			die "$dir belongs to $(stat -c %U "$dir"), not to $(id -un): run as that user or root, or choose another directory (--data)"
@@ -33,12 +33,13 @@ stack_owner() {
 	elif [ -n "${SUDO_UID:-}" ] && [ "$SUDO_UID" -ne 0 ]; then
 		stack_uid=$SUDO_UID stack_gid=${SUDO_GID:-$SUDO_UID}
 	else
-		getent passwd "$stack_user" >/dev/null ||
+		stack_account ||
 			useradd --system --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin "$stack_user" ||
 			die "cannot make the user $stack_user"
-		stack_uid=$(id -u "$stack_user") stack_gid=$(id -g "$stack_user")
+		stack_account
 	fi
 }
+stack_account() { IFS=: read -r _ _ stack_uid stack_gid _ < <(getent passwd "$stack_user"); }
 
 # stack_exec SIGNAL COMMAND…: becomes COMMAND as the stack's user with a clean environment (and the TAVERND_
 # settings of ours); SIGNAL comes when the parent dies.
