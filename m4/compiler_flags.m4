@@ -31,8 +31,8 @@ AC_DEFUN([TAV_COMPILER_FLAGS], [
   TAV_TRY_FLAGS([WARN_CFLAGS], [-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion dnl
     -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wpointer-arith dnl
     -Wwrite-strings -Wcast-qual -Wformat=2 -Wvla -Wundef -Wnull-dereference dnl
-    -Wimplicit-fallthrough -Wdouble-promotion -Wno-missing-field-initializers -Wswitch-enum -Wmissing-format-attribute dnl
-    -Wduplicated-cond -Wduplicated-branches -Wlogical-op])
+    -Wimplicit-fallthrough -Wdouble-promotion -Wno-missing-field-initializers -Wswitch-enum -Wmissing-format-attribute])
+  TAV_TRY_FLAGS([WARN_CFLAGS], [-Wduplicated-cond -Wduplicated-branches -Wlogical-op]) # gcc only
   AS_IF([test "$enable_werror" = yes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
 
   TAV_TRY_FLAGS([SAFE_CFLAGS], [-fno-strict-aliasing -fwrapv -fno-delete-null-pointer-checks])
