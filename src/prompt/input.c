@@ -199,25 +199,6 @@ expand(void *arg, struct str text)
 	return text_eval_raw(arg, text);
 }
 
-/* Macros of a find string whose values go in as literals: each macro by itself. */
-static struct str
-expand_escaped(void *arg, struct str text)
-{
-	struct build *b = arg;
-	struct sb out = sb_new(b->a);
-	size_t from = 0, at, end;
-
-	while ((at = str_find(text, STR("{{"), from)) != STR_NPOS && (end = str_find(text, STR("}}"), at)) != STR_NPOS) {
-		struct str macro = str_sub(text, at, end + 2), value = text_eval_raw(b, macro);
-
-		sb_add(&out, str_sub(text, from, at));
-		sb_add(&out, str_eq(value, macro) ? macro : regex_escape(b->a, value));
-		from = end + 2;
-	}
-	sb_add(&out, str_sub(text, from, text.n));
-	return sb_str(&out);
-}
-
 /* Depth of a message: messages behind it; the one that is continued has -1. */
 static int32_t
 told_depth(const struct build *b, const struct told *t)
@@ -241,7 +222,7 @@ apply_at(struct build *b, const struct told *t, enum regex_place place, enum reg
 {
 	struct regex_call call = { .place = place, .channel = ch,
 		.has_depth = ch == REGEX_PROMPT, .depth = ch == REGEX_PROMPT ? told_depth(b, t) : 0, .expand = expand,
-		.expand_escaped = expand_escaped, .arg = b, .budget = &b->regex_budget, .stopped = &b->regex_stopped, .own = own, .memo = b->in->regex_memo };
+		.arg = b, .budget = &b->regex_budget, .stopped = &b->regex_stopped, .own = own, .memo = b->in->regex_memo };
 
 	if (b->in->scripts == NULL || !regex_set_wants(b->in->scripts, call.place, ch))
 		return text;

@@ -312,20 +312,54 @@ struct apply {
 	uint32_t matches;
 };
 
+/* Where the macro that opens at `at` ends, those inside it included; the end of the text if it never closes. */
+static size_t
+macro_end(struct str text, size_t at)
+{
+	size_t depth = 0;
+
+	for (size_t i = at; i + 1 < text.n; i++) {
+		bool opens = text.p[i] == '{' && text.p[i + 1] == '{', closes = text.p[i] == '}' && text.p[i + 1] == '}';
+
+		if (closes && --depth == 0)
+			return i + 2;
+		depth += opens;
+		i += opens || closes;
+	}
+	return text.n;
+}
+
+/* Values of a find string's macros go in as literals: what an inner macro gives to its outer one does not. */
+static struct str
+expand_escaped(struct apply *ap, struct str text)
+{
+	struct sb out = sb_new(ap->a);
+	size_t from = 0, at;
+
+	while ((at = str_find(text, STR("{{"), from)) != STR_NPOS) {
+		size_t end = macro_end(text, at);
+		struct str macro = str_sub(text, at, end), value = ap->call->expand(ap->call->arg, macro);
+
+		sb_add(&out, str_sub(text, from, at));
+		sb_add(&out, str_eq(value, macro) ? macro : regex_escape(ap->a, value));
+		from = end;
+	}
+	sb_add(&out, str_sub(text, from, text.n));
+	return sb_str(&out);
+}
+
 /* The script's pattern, compiled now if macros stand in it. */
 static const struct regex *
 pattern_now(struct apply *ap, const struct compiled *c)
 {
 	const struct regex_call *call = ap->call;
-	struct str (*expand)(void *, struct str) =
-	    c->src.substitute == REGEX_SUBST_RAW ? call->expand : call->expand_escaped;
 	struct str find = c->src.find, pattern;
 	int flags;
 
 	if (c->re != NULL)
 		return c->re;
-	if (expand != NULL)
-		find = expand(call->arg, find);
+	if (call->expand != NULL)
+		find = c->src.substitute == REGEX_SUBST_RAW ? call->expand(call->arg, find) : expand_escaped(ap, find);
 	if (!find_pattern(find, &pattern, &flags)) {
 		ap->detail = "invalid flags";
 		return NULL;

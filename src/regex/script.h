@@ -104,12 +104,10 @@ struct regex_call {
 	int32_t depth; /* messages behind it: newest 0; -1 for the one that is continued */
 	/*
 	 * Expands the macros of a text that an author wrote (find, replacement and trim strings);
-	 * NULL = macros stay as text. The result must live as long as `a` of regex_apply.
+	 * NULL = macros stay as text. The result must live as long as `a` of regex_apply. For a find string with
+	 * substitute = escaped it is asked for each macro by itself, whose value goes through regex_escape.
 	 */
 	struct str (*expand)(void *arg, struct str text);
-	/* The same for a find string with substitute = escaped: each macro's value goes through regex_escape.
-	 */
-	struct str (*expand_escaped)(void *arg, struct str text);
 	void *arg;
 	struct regex_budget
 	    *budget; /* CPU time shared by the calls of an assembly; NULL = REGEX_BUDGET_US for each script */

@@ -210,6 +210,29 @@ joins_sources_in_order(void **state)
 	assert_true(regex_set_bytes(sets[0]) > 0);
 }
 
+/* Substitute = escaped: each macro's value is a literal, one macro inside another goes with it. */
+static void
+expands_escaped(void **state)
+{
+	static const struct {
+		const char *find, *text, *want;
+	} rows[] = {
+		{ "/{{say::a.b}}+/g", "[a.b]] [axb]", "y [axb]" },
+		{ "/{{say::a.b}}{{x}}/", "[a.b]X", "y" },
+		{ "/{{say::{{x}}}}/", "[{{x]}}", "y" },
+		{ "/a{{say::/", "a{{say::", "y" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct regex_script s = script(rows[i].find, "y");
+		struct regex_call call = { .expand = expand };
+
+		s.substitute = REGEX_SUBST_ESCAPED;
+		assert_string_equal(apply(&s, 1, rows[i].text, &call, NULL), rows[i].want);
+	}
+}
+
 static void
 compiles_found_patterns_once(void **state)
 {
@@ -425,6 +448,7 @@ main(void)
 		cmocka_unit_test(traces),
 		cmocka_unit_test(bounds_the_result),
 		cmocka_unit_test(joins_sources_in_order),
+		cmocka_unit_test(expands_escaped),
 		cmocka_unit_test(compiles_found_patterns_once),
 		cmocka_unit_test(reads_old_and_odd_files),
 		cmocka_unit_test(splits_find_strings),

@@ -5,26 +5,6 @@
 
 #include "regex/script_file.h"
 
-/* Each macro's value as a literal of the pattern. */
-static struct str
-expand_escaped(void *arg, struct str text)
-{
-	struct names *n = arg;
-	struct sb out = sb_new(n->a);
-	size_t from = 0, at, end;
-
-	while ((at = str_find(text, STR("{{"), from)) != STR_NPOS &&
-	       (end = str_find(text, STR("}}"), at)) != STR_NPOS) {
-		struct str macro = str_sub(text, at, end + 2), value = names_expand(n, macro);
-
-		sb_add(&out, str_sub(text, from, at));
-		sb_add(&out, str_eq(value, macro) ? macro : regex_escape(n->a, value));
-		from = end + 2;
-	}
-	sb_add(&out, str_sub(text, from, text.n));
-	return sb_str(&out);
-}
-
 static bool
 channel_find(struct str name, enum regex_channel *out)
 {
@@ -45,7 +25,6 @@ run_case(struct ctx *c, const struct json *file, const struct json *case_, struc
 	struct names names;
 	struct regex_call call = { .place = (enum regex_place)json_get_int(in, "placement", 0),
 		.expand = names_expand,
-		.expand_escaped = expand_escaped,
 		.arg = &names };
 	const struct regex_script *scripts;
 	size_t n = regex_scripts_read(c->a, json_get(in, "scripts"), REGEX_SOURCE_GLOBAL, &scripts);
