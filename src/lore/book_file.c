@@ -3,6 +3,7 @@
 
 #include "base/json_loose.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 /* A row and what SillyTavern's own fields are called in it, or in its extensions. */
@@ -105,6 +106,35 @@ sources(const struct row *r)
 	return out;
 }
 
+static bool
+is_uuid(struct str s)
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
+	if (s.n != sizeof(form) - 1)
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if (form[i] == '-' ? s.p[i] != '-' : !isxdigit((unsigned char)s.p[i]))
+			return false;
+	return true;
+}
+
+/*
+ * SillyTavern's page writes the ids of its own tags, which stand in no file: what such an id names cannot be
+ * known here, and a filter that the page knows nothing about does not apply. A tag's name stays.
+ */
+static struct lore_strs
+named_tags(struct arena *a, struct lore_strs v)
+{
+	struct str *kept = arena_array(a, struct str, v.n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < v.n; i++)
+		if (!is_uuid(v.v[i]))
+			kept[n++] = v.v[i];
+	return (struct lore_strs){ kept, n };
+}
+
 static void
 read_filters(const struct row *r, struct lore_entry *e)
 {
@@ -113,7 +143,7 @@ read_filters(const struct row *r, struct lore_entry *e)
 	e->triggers = list(r, field(r, "triggers"));
 	e->filter_exclude = loose_bool(loose_get(f, "isExclude|is_exclude"), false);
 	e->filter_names = list(r, json_get(f, "names"));
-	e->filter_tags = list(r, json_get(f, "tags"));
+	e->filter_tags = named_tags(r->a, list(r, json_get(f, "tags")));
 }
 
 static void

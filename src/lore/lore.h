@@ -216,8 +216,9 @@ struct lore_scan {
 	const struct str *injected; /* texts with the scan flag: author's note, … */
 	size_t ninjected;
 	struct str trigger;    /* normal, continue, impersonate, swipe, regenerate, quiet */
-	struct str character;  /* file name without suffix, for name filters */
-	struct lore_strs tags; /* of the active character */
+	struct str character;  /* its name, for name filters */
+	struct str character_file; /* what SillyTavern calls its file, without suffix: the other name a filter may use; absent = none */
+	struct lore_strs tags; /* of the active character: names, compared in any case */
 	bool has_tags;         /* false = unknown: tag filters do not apply */
 	const int64_t *forced; /* entries switched on from outside: indexes in candidate order */
 	size_t nforced;

@@ -5,6 +5,8 @@
  */
 #include "lore/run.h"
 
+#include "base/utf8.h"
+
 #include <math.h>
 
 #define UNDECIDED LORE_WHY__COUNT /* by what needs no key */
@@ -489,18 +491,26 @@ strs_have(struct lore_strs v, struct str s)
 	return false;
 }
 
+/* Names of tags in any case, as SillyTavern finds a tag that a card brings. */
 static bool
-strs_meet(struct lore_strs x, struct lore_strs y)
+tags_meet(struct arena *a, struct lore_strs x, struct lore_strs y)
 {
 	for (size_t i = 0; i < x.n; i++)
-		if (strs_have(y, x.v[i]))
-			return true;
+		for (size_t k = 0; k < y.n; k++)
+			if (str_eq(x.v[i], y.v[k]) || str_eq(utf8_fold(a, x.v[i]), utf8_fold(a, y.v[k])))
+				return true;
 	return false;
+}
+
+static bool
+names_character(const struct lore_scan *in, struct lore_strs names)
+{
+	return strs_have(names, in->character) || (in->character_file.p && strs_have(names, in->character_file));
 }
 
 /* What holds for the whole scan. */
 static enum lore_why
-standing_why(const struct lore_scan *in, const struct candidate *c)
+standing_why(struct arena *a, const struct lore_scan *in, const struct candidate *c)
 {
 	const struct lore_entry *e = &c->e->src;
 
@@ -510,9 +520,9 @@ standing_why(const struct lore_scan *in, const struct candidate *c)
 		return LORE_NOT_DISABLED;
 	if (e->triggers.n > 0 && !strs_have(e->triggers, in->trigger))
 		return LORE_NOT_TRIGGER;
-	if (e->filter_names.n > 0 && strs_have(e->filter_names, in->character) == e->filter_exclude)
+	if (e->filter_names.n > 0 && names_character(in, e->filter_names) == e->filter_exclude)
 		return LORE_NOT_CHARACTER;
-	if (e->filter_tags.n > 0 && in->has_tags && strs_meet(in->tags, e->filter_tags) == e->filter_exclude)
+	if (e->filter_tags.n > 0 && in->has_tags && tags_meet(a, in->tags, e->filter_tags) == e->filter_exclude)
 		return LORE_NOT_TAG;
 	return UNDECIDED;
 }
@@ -532,7 +542,7 @@ begin(struct run *r)
 	out->verdicts = arena_array(r->a, struct lore_verdict, r->set->n + 1);
 	for (size_t i = 0; i < r->set->n; i++) {
 		const struct candidate *c = &r->set->v[i];
-		enum lore_why why = standing_why(in, c);
+		enum lore_why why = standing_why(r->a, in, c);
 
 		r->standing[i].eligible = why == UNDECIDED;
 		out->verdicts[i] = (struct lore_verdict){ .book = c->book,

@@ -3,6 +3,8 @@
  */
 #include "prompt/prompt_private.h"
 
+#include <string.h>
+
 static struct str
 lore_expand(void *arg, struct str dialect, struct str text)
 {
@@ -152,6 +154,22 @@ texts_make(struct build *b)
 	return v;
 }
 
+/* What SillyTavern calls the file of a character: its name without what a file's name must not have. */
+static struct str
+file_name(struct arena *a, struct str name)
+{
+	struct sb out = sb_new(a);
+	struct str s;
+
+	for (size_t i = 0; i < name.n; i++)
+		if ((unsigned char)name.p[i] >= ' ' && strchr("/?<>\\:*|\"", name.p[i]) == NULL)
+			sb_addc(&out, name.p[i]);
+	s = sb_str(&out);
+	while (s.n > 0 && (s.p[s.n - 1] == '.' || s.p[s.n - 1] == ' '))
+		s.n--;
+	return s;
+}
+
 /* A dry run scans as the turn would: the effects it finds are only stored by who commits them. */
 void
 world_scan(struct build *b)
@@ -168,6 +186,7 @@ world_scan(struct build *b)
 		return;
 	scan.messages = texts_make(b);
 	scan.character = card ? prompt_card_name(card) : STR("");
+	scan.character_file = card ? file_name(b->a, scan.character) : STR_NULL;
 	scan.has_tags = card != NULL;
 	scan.tags = (struct lore_strs){ card ? card->tags : NULL, card ? card->ntags : 0 };
 	sources_fill(b, &scan);

@@ -118,6 +118,40 @@ says_why(void **state)
 	assert_int_equal(verdict(r, 17)->place_index, LORE_DESCRIPTION);
 }
 
+/* Ids of a list that stands in no file say nothing; a name says what it names. */
+static void
+filters_by_tags_and_names(void **state)
+{
+	static const struct {
+		const char *filter;
+		const char *why;
+	} rows[] = {
+		{ "{\"tags\":[\"0f8fad5b-d9cb-469f-a165-70867728950e\"]}", "key" },
+		{ "{\"isExclude\":true,\"tags\":[\"0F8FAD5B-d9cb-469f-a165-70867728950e\"]}", "key" },
+		{ "{\"tags\":[\"0f8fad5b-d9cb-469f-a165-70867728950e\",\"other\"]}", "not_tag" },
+		{ "{\"tags\":[\"0f8fad5b-d9cb-469f-a165-70867728950\"]}", "not_tag" },
+		{ "{\"tags\":[\"\u00c9lfe\"]}", "key" },
+		{ "{\"isExclude\":true,\"tags\":[\"\u00c9LFE\"]}", "not_tag" },
+		{ "{\"names\":[\"Lyra: a\"]}", "key" },
+		{ "{\"names\":[\"Lyra a\"]}", "key" },
+		{ "{\"isExclude\":true,\"names\":[\"Lyra a\"]}", "not_character" },
+		{ "{\"names\":[\"Lyra\"]}", "not_character" },
+	};
+	struct str tag = STR("\xc3\xa9lfe");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct lore_set *s = set_of(arena_printf(a, "[{\"key\":[\"apple\"],\"characterFilter\":%s}]", rows[i].filter));
+		struct lore_scan in = scan_of("an apple");
+
+		in.character = STR("Lyra: a");
+		in.character_file = STR("Lyra a");
+		in.tags = (struct lore_strs){ &tag, 1 };
+		in.has_tags = true;
+		assert_string_equal(lore_why_name(verdict(lore_run(a, s, &in), 0)->why), rows[i].why);
+	}
+}
+
 static void
 says_why_of_losers(void **state)
 {
@@ -469,6 +503,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(says_why),
+		cmocka_unit_test(filters_by_tags_and_names),
 		cmocka_unit_test(says_why_of_losers),
 		cmocka_unit_test(takes_probability_as_it_is),
 		cmocka_unit_test(losers_have_no_influence),
