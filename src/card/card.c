@@ -263,6 +263,40 @@ derive(struct arena *a, struct card *c)
 	}
 }
 
+static void
+dialect_store(struct json *owner)
+{
+	struct json *ext = json_get(owner, "extensions");
+
+	if (json_type(owner) != JSON_OBJECT)
+		return;
+	if (json_type(ext) != JSON_OBJECT)
+		ext = json_set_object(owner, "extensions");
+	if (!json_has(ext, "conditional_dialect"))
+		json_set_c(ext, "conditional_dialect", "marinara");
+}
+
+/* The card of a Marinara export: what its conditionals are is known from the file alone, so it is kept with card and book. */
+static struct json *
+out_of_envelope(struct arena *a, struct json *doc, struct receipt *r)
+{
+	struct json *card = json_get(doc, "data"), *data = json_get(card, "data");
+	struct json_error bad;
+
+	if (json_type(data) == JSON_STRING) {
+		data = json_read(a, json_str(data), LIM_JSON_DEPTH, &bad);
+		if (json_type(data) == JSON_OBJECT)
+			json_set(card, "data", data);
+	}
+	if (json_type(data) != JSON_OBJECT)
+		data = card;
+	dialect_store(data);
+	dialect_store(json_get(data, "character_book"));
+	receipt_add(r, RECEIPT_NORMALISED, "dialect_stored", "/data/extensions/conditional_dialect",
+	    "an export of Marinara: its conditionals are read as marinara");
+	return card;
+}
+
 /* As card_read_json, of a document that is ours to change. */
 static int
 take(struct arena *a, struct json *doc, struct str text, struct str fallback_name, struct card *out,
@@ -272,6 +306,8 @@ take(struct arena *a, struct json *doc, struct str text, struct str fallback_nam
 		out->via = "json";
 	out->raw = text;
 	out->receipt.a = a;
+	if (import_marinara(doc) == IMPORT_CHARACTER)
+		doc = out_of_envelope(a, doc, &out->receipt);
 	if (find_format(a, doc, &out->format, &out->receipt, err) < 0)
 		return -1;
 	out->doc = shape_document(a, doc, out->format, &out->receipt);

@@ -135,6 +135,18 @@ is_named_card(const struct json *doc)
 }
 
 enum import_kind
+import_marinara(const struct json *doc)
+{
+	struct str type = json_get_str(doc, "type");
+
+	if (json_type(json_get(doc, "data")) != JSON_OBJECT || !json_has(doc, "version"))
+		return IMPORT_UNKNOWN;
+	return str_is(type, "marinara_character")  ? IMPORT_CHARACTER
+	       : str_is(type, "marinara_lorebook") ? IMPORT_WORLDBOOK
+						   : IMPORT_UNKNOWN;
+}
+
+enum import_kind
 import_kind_of(const struct json *doc)
 {
 	struct str spec = json_get_str(doc, "spec");
@@ -145,6 +157,8 @@ import_kind_of(const struct json *doc)
 			   : IMPORT_UNKNOWN;
 	if (str_is(spec, "tavern_headless_chat"))
 		return IMPORT_THCHAT;
+	if (import_marinara(doc) != IMPORT_UNKNOWN)
+		return import_marinara(doc);
 	if (str_starts(spec, STR("chara_card")) || json_get_str(json_get(doc, "data"), "name").p)
 		return IMPORT_CHARACTER;
 	if (str_is(json_get_str(doc, "type"), "risu") && json_type(json_get(doc, "data")) == JSON_ARRAY)

@@ -22,6 +22,9 @@ enum import_container { IMPORT_JSON, IMPORT_JSONL, IMPORT_PNG, IMPORT_ZIP, IMPOR
 enum import_container import_container(struct str bytes);
 /* Kind of a JSON document by its fields. */
 enum import_kind import_kind_of(const struct json *doc);
+/* Kind of an export of Marinara's own form, {"type":"marinara_…","version","data"}; UNKNOWN if it is none of the two that
+ * are read. Its texts' conditionals are Marinara's: the reader stores that with them (spec conditional-dialects 3). */
+enum import_kind import_marinara(const struct json *doc);
 /* Kind of a whole file; containers are looked into only as far as needed. */
 enum import_kind import_detect(struct arena *a, struct str bytes);
 const char *import_kind_name(enum import_kind k); /* "character card", "preset", … for messages */

@@ -13,7 +13,7 @@
 
 #include "receipt.h"
 
-enum lore_shape { LORE_ST, LORE_ST_ARRAY, LORE_CARD_BOOK, LORE_NOVELAI, LORE_AGNAI, LORE_RISU };
+enum lore_shape { LORE_ST, LORE_ST_ARRAY, LORE_CARD_BOOK, LORE_NOVELAI, LORE_AGNAI, LORE_RISU, LORE_MARINARA };
 
 struct lore_file {
 	enum lore_shape shape;

@@ -1,7 +1,9 @@
 /*
- * lore_other: NovelAI, Agnai and Risu books. A table per program: their name, ours.
+ * lore_other: NovelAI, Agnai, Risu and Marinara books. A table per program: their name, ours.
  */
 #include "lore_other.h"
+
+#include "import.h"
 
 struct row {
 	const char *theirs, *ours;
@@ -14,6 +16,32 @@ static const struct row agnai[] = { { "keywords", "key" }, { "name", "comment" }
 static const struct row risu[] = { { "comment", "comment" }, { "content", "content" },
 	{ "alwaysActive", "constant" }, { "selective", "selective" }, { "insertorder", "order" },
 	{ "activationPercent", "probability" }, { NULL, NULL } };
+
+static const struct row marinara[] = { { "name", "comment" }, { "content", "content" }, { "enabled", "enabled" }, { "constant", "constant" },
+	{ "selective", "selective" }, { "order", "order" }, { "depth", "depth" }, { "probability", "probability" }, { "sticky", "sticky" },
+	{ "cooldown", "cooldown" }, { "delay", "delay" }, { "group", "group" }, { "groupWeight", "groupWeight" }, { "scanDepth", "scanDepth" },
+	{ "caseSensitive", "caseSensitive" }, { "matchWholeWords", "matchWholeWords" }, { "preventRecursion", "preventRecursion" },
+	{ "excludeRecursion", "excludeRecursion" }, { "delayUntilRecursion", "delayUntilRecursion" }, { "decision", "decision" }, { NULL, NULL } };
+
+/* Words and numbers of Marinara that stand for others here. */
+static const struct word {
+	const char *theirs, *ours, *text;
+	int64_t from, to;
+} words[] = {
+	/* clang-format off */
+	{ "selectiveLogic", "selectiveLogic", "and",       0, 0 },
+	{ "selectiveLogic", "selectiveLogic", "or",        0, 0 },
+	{ "selectiveLogic", "selectiveLogic", "not_all",   0, 1 },
+	{ "selectiveLogic", "selectiveLogic", "not",       0, 2 },
+	{ "selectiveLogic", "selectiveLogic", "and_all",   0, 3 },
+	{ "role",           "role",           "system",    0, 0 },
+	{ "role",           "role",           "user",      0, 1 },
+	{ "role",           "role",           "assistant", 0, 2 },
+	{ "position",       "position",       NULL,        0, 0 },
+	{ "position",       "position",       NULL,        1, 1 },
+	{ "position",       "position",       NULL,        2, 4 },
+	/* clang-format on */
+};
 
 static struct json *
 renamed(struct arena *a, const struct json *e, const struct row *rows)
@@ -41,6 +69,39 @@ set_keys(struct json *out, const char *ours, struct str text)
 	}
 }
 
+/* A flag makes every key of an entry a pattern; here it is written as one. */
+static void
+set_marinara_keys(struct arena *a, struct json *out, const char *ours, const struct json *keys, const struct json *e)
+{
+	const char *flags = json_get_bool(e, "caseSensitive", false) ? "" : "i";
+	struct json *list = json_set_array(out, ours);
+
+	for (size_t i = 0; i < json_len(keys); i++) {
+		struct str key = json_str(json_at(keys, i));
+
+		if (key.n == 0)
+			continue;
+		if (!json_get_bool(e, "useRegex", false)) {
+			json_push_str(list, key);
+			continue;
+		}
+		json_push_str(list, str_c(arena_printf(a, "/%.*s/%s", STR_ARG(key), flags)));
+	}
+}
+
+static void
+set_marinara(struct arena *a, struct json *out, const struct json *e)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const struct json *v = json_get(e, words[i].theirs);
+
+		if (words[i].text ? str_is(json_str(v), words[i].text) : json_type(v) == JSON_INT && json_int(v, -1) == words[i].from)
+			json_set_int(out, words[i].ours, words[i].to);
+	}
+	set_marinara_keys(a, out, "key", json_get(e, "keys"), e);
+	set_marinara_keys(a, out, "keysecondary", json_get(e, "secondaryKeys"), e);
+}
+
 static struct json *
 book(struct arena *a, const struct json *doc, const struct json *list, const struct row *rows)
 {
@@ -62,10 +123,22 @@ book(struct arena *a, const struct json *doc, const struct json *list, const str
 			set_keys(to, "key", json_get_str(e, "key"));
 			set_keys(to, "keysecondary", json_get_str(e, "secondkey"));
 		}
+		if (rows == marinara)
+			set_marinara(a, to, e);
 		if (!json_has(to, "key"))
 			json_set_array(to, "key");
 		json_push(entries, to);
 	}
+	return out;
+}
+
+static struct json *
+marinara_book(struct arena *a, const struct json *data)
+{
+	const struct json *head = json_get(data, "lorebook");
+	struct json *out = book(a, head ? head : data, json_get(data, "entries"), marinara);
+
+	json_set_c(out, "conditional_dialect", "marinara");
 	return out;
 }
 
@@ -84,6 +157,10 @@ lore_from_other(struct arena *a, const struct json *doc, enum lore_shape *shape)
 	if (str_is(json_get_str(doc, "type"), "risu") && json_type(json_get(doc, "data")) == JSON_ARRAY) {
 		*shape = LORE_RISU;
 		return book(a, doc, json_get(doc, "data"), risu);
+	}
+	if (import_marinara(doc) == IMPORT_WORLDBOOK && json_type(json_get(json_get(doc, "data"), "entries")) == JSON_ARRAY) {
+		*shape = LORE_MARINARA;
+		return marinara_book(a, json_get(doc, "data"));
 	}
 	return NULL;
 }

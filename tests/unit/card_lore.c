@@ -153,6 +153,31 @@ test_odd_numbers(void **state)
 	same_str(json_get_str(entry(b.doc, "3"), "content"), "1");
 }
 
+/* Marinara's own form: words become numbers, patterns are written as such, and the dialect is kept with the book. */
+static void
+test_marinara(void **state)
+{
+	struct lore_file m = book_ok(
+	    STR("{\"type\":\"marinara_lorebook\",\"version\":1,\"data\":{\"lorebook\":{\"name\":\"M\"},\"entries\":[{\"name\":\"D\",\"content\":\"T\",\"keys\":"
+		"[\"k\"],\"secondaryKeys\":[\"s\"],\"selective\":true,\"selectiveLogic\":\"not\",\"position\":2,\"depth\":3,\"role\":\"assistant\","
+		"\"probability\":null,\"enabled\":false},{\"content\":\"U\",\"keys\":[\"a+\"],\"useRegex\":true}],\"folders\":[]}}"));
+	struct json *e = entry(m.doc, "0");
+	struct lore_file again = book_ok(json_text(a, m.doc));
+
+	(void)state;
+	assert_int_equal(m.shape, LORE_MARINARA);
+	same_str(m.name, "M");
+	same_str(json_get_str(m.doc, "conditional_dialect"), "marinara");
+	same_str(json_get_str(e, "comment"), "D");
+	assert_int_equal(json_get_int(e, "selectiveLogic", 0), 2);
+	assert_int_equal(json_get_int(e, "position", 0), 4);
+	assert_int_equal(json_get_int(e, "role", 0), 2);
+	assert_true(json_get_bool(e, "disable", false));
+	same_str(json_str(json_at(json_get(entry(m.doc, "1"), "key"), 0)), "/a+/i");
+	assert_true(json_equal(again.doc, m.doc));
+	book_bad(STR("{\"type\":\"marinara_lorebook\",\"version\":1,\"data\":{\"name\":\"no entries\",\"entries\":7}}"), "not_a_worldbook");
+}
+
 static void
 test_others(void **state)
 {
@@ -281,6 +306,7 @@ main(void)
 		cmocka_unit_test(test_tolerance),
 		cmocka_unit_test(test_unusable_decides_nothing),
 		cmocka_unit_test(test_odd_numbers),
+		cmocka_unit_test(test_marinara),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_fixed_point),

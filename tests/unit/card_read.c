@@ -43,6 +43,29 @@ test_forms(void **state)
 	}
 }
 
+/* A Marinara export says by its form what the conditionals of card and book are; a SillyTavern card says nothing. */
+static void
+test_dialect_of_the_file(void **state)
+{
+	static const char *const rows[] = {
+		"{\"type\":\"marinara_character\",\"version\":1,\"data\":{\"spec\":\"chara_card_v2\",\"data\":{\"name\":\"M\",\"character_book\":{\"entries\":[]}}}}",
+		"{\"type\":\"marinara_character\",\"version\":1,\"data\":{\"id\":\"c\",\"data\":\"{\\\"name\\\":\\\"M\\\",\\\"character_book\\\":{\\\"entries\\\":[]}}\"}}",
+		"{\"type\":\"marinara_character\",\"version\":1,\"data\":{\"name\":\"M\",\"first_mes\":\"x\",\"character_book\":{\"entries\":[]}}}",
+	};
+	struct card plain = card_ok(STR(V2("\"name\":\"B\"")));
+
+	(void)state;
+	assert_false(json_has(json_get(plain.data, "extensions"), "conditional_dialect"));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct card c = card_ok(str_c(rows[i]));
+
+		same_str(c.name, "M");
+		same_str(json_get_str(json_get(c.data, "extensions"), "conditional_dialect"), "marinara");
+		same_str(json_get_str(json_get(json_get(c.data, "character_book"), "extensions"), "conditional_dialect"), "marinara");
+		assert_true(receipt_has(&c.receipt, "dialect_stored"));
+	}
+}
+
 static void
 test_refused(void **state)
 {
@@ -348,7 +371,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_dialect_of_the_file), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_tolerance),
 		cmocka_unit_test(test_derived),
