@@ -27,7 +27,7 @@ FNR == 1 {
 /[\001-\010\013-\037\177]/ { bad("control character in line " FNR) }
 
 {
-	gsub(/\\/, "\\\\")
+	gsub(/\\/, "&&")
 	gsub(/"/, "\\\"")
 	gsub(/\?\?/, "?\\?")
 	gsub(/\t/, "\\t")

@@ -25,7 +25,7 @@ function finish() {
 		bad("statement \"" name "\" has no text")
 	else if (scope == "" && flat !~ /account_no = acct\(\)/)
 		bad("statement \"" name "\" names neither account_no = acct() nor -- scope: system")
-	gsub(/\\/, "\\\\", text)
+	gsub(/\\/, "&&", text)
 	gsub(/"/, "\\\"", text)
 	gsub(/\n/, " \"\n\t\"", text)
 	printf "STMT(%s, %s,\n\t\"%s\")\n", name, scope == "system" ? "false" : "true", text

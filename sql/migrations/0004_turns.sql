@@ -163,20 +163,21 @@ CREATE INDEX event_order ON tavern.event (xid, no);                            -
 
 -- What search reads: the words of messages, filled in by tavern-jobd and never by a turn (a GIN index on message would cost every
 -- reply more than all its other indexes). Messages above search_mark.upto are not in it yet; search looks at them one by one.
-CREATE SCHEMA tavern_ext;                           -- apart: its functions are not ours to grant
-CREATE EXTENSION IF NOT EXISTS btree_gin SCHEMA tavern_ext;
 CREATE TABLE tavern.message_words (
 	account_no int NOT NULL DEFAULT tavern.acct(),
 	message_no bigint NOT NULL,
-	words tsvector COMPRESSION lz4 NOT NULL,
+	zone int NOT NULL,                      -- which 4,096 of the account's messages
+	words tsvector COMPRESSION lz4 NOT NULL, -- and where the message stands (search_place)
 	PRIMARY KEY (account_no, message_no),
 	FOREIGN KEY (account_no, message_no) REFERENCES tavern.message (account_no, no) ON DELETE CASCADE
 );
-CREATE INDEX message_words_words ON tavern.message_words USING gin (account_no, words);
+-- Alone: what a search wants is one condition, for which there is one index, whatever is known of the table's contents.
+CREATE INDEX message_words_words ON tavern.message_words USING gin (words);
 -- A number is given before its row can be seen: a message is only taken when every transaction that ran as a later one was seen is over.
 CREATE TABLE tavern.search_mark (
 	account_no int PRIMARY KEY DEFAULT tavern.acct() REFERENCES tavern.account (no) ON DELETE CASCADE,
 	upto bigint NOT NULL,                   -- message number: up to here all words are there
+	filled bigint NOT NULL DEFAULT 0,       -- how many were filled in: zones are counted by it
 	seen bigint NOT NULL,                   -- up to here nothing more can come
 	seen_xid xid8 NOT NULL                  -- once transactions before this one are over
 );
@@ -219,28 +220,100 @@ BEGIN
 			SELECT substr(r.run, p.i, 2), CASE WHEN length(r.run) = 1 THEN ''':*' ELSE '''' END
 			  FROM unnest(string_to_array(tavern.search_runs(q), ' ')) r (run), generate_series(1, greatest(length(r.run) - 1, 1)) p (i)) x), '')::tsquery;
 END $$;
--- Messages of the entered account that hold every word, with their rank: as the owner, for under row-level security `@@` cannot use an index.
+-- Where a message stands, as words that no text has: they begin with a control character.
+CREATE FUNCTION tavern.search_place(account int, zone int, session bigint, segment bigint, role text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	AS $$ SELECT array_to_tsvector(ARRAY[chr(1) || 'a' || account, chr(1) || 'z' || account || '.' || zone, chr(1) || 's' || session, chr(1) || 'g' || segment,
+		chr(1) || 'r' || role]) $$;
+-- Any of the places of a kind: 'a', 'z' …; of none nothing is found.
+CREATE FUNCTION tavern.search_at(kind text, VARIADIC names text[]) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	AS $$ SELECT coalesce(string_agg('''' || chr(1) || kind || n.name || '''', ' | '), '''' || chr(1) || '''')::tsquery FROM unnest(names) n (name) $$;
+-- Numbers of the entered account's messages whose words fit, as the owner, for under row-level security `@@` cannot use an index. Of more than `most` the
+-- newest or the oldest, found zone by zone, so that what a frequent word costs does not grow with the account. With the number 0 if not all were looked at.
+CREATE FUNCTION tavern.search_hits(wanted tsquery, most int, oldest boolean) RETURNS bigint[] LANGUAGE plpgsql STABLE SECURITY DEFINER
+	SET search_path = tavern, pg_catalog SET enable_bitmapscan = on SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+	me int := acct();
+	last int := coalesce((SELECT s.filled / 4096 FROM search_mark s WHERE s.account_no = me), 0);
+	zone int := 0;
+	width int := 1;
+	q tsquery := wanted && search_at('a', me::text);
+	hits bigint[];
+	got bigint[];
+BEGIN
+	hits := ARRAY(SELECT w.message_no FROM message_words w WHERE w.words @@ q LIMIT most + 1);
+	IF cardinality(hits) <= most THEN
+		RETURN hits;
+	END IF;
+	hits := '{}';
+	WHILE zone <= last AND cardinality(hits) <= most LOOP -- zone: counted from where it begins
+		q := wanted && search_at('z', VARIADIC ARRAY(SELECT me || '.' || CASE WHEN oldest THEN z ELSE last - z END FROM generate_series(zone, zone + width - 1) z));
+		got := ARRAY(SELECT w.message_no FROM message_words w WHERE w.words @@ q);
+		hits := hits || got;
+		zone := zone + width;
+		width := CASE WHEN cardinality(got) * 8 > most THEN 1 ELSE least(width * 2, 16) END;
+	END LOOP;
+	RETURN ARRAY(SELECT h.no FROM unnest(hits) h (no) ORDER BY CASE WHEN oldest THEN h.no END, h.no DESC LIMIT most) || 0::bigint;
+END $$;
+-- Those sessions of a character: with its id, or with a card of their own that has its name. At most so many, the newest.
+CREATE FUNCTION tavern.search_sessions(of_character text, most int) RETURNS bigint[] LANGUAGE sql STABLE SET search_path = tavern, pg_catalog AS $$
+	SELECT ARRAY(SELECT s.no FROM session s
+		 WHERE s.account_no = acct() AND s.deleted_at IS NULL
+		   AND (s.character_id = of_character
+		        OR (s.character_id IS NULL AND s.character_name = (SELECT a.name FROM asset a WHERE a.account_no = acct() AND a.kind = 'character' AND a.id = of_character)))
+		 ORDER BY s.created_at DESC, s.no DESC LIMIT most)
+$$;
+-- Messages that hold every word, with their rank. `most` bounds what is looked at: of messages with these words the newest, or the oldest; of those whose
+-- words are not filled in, 500. A row with the number 0: there may be more.
 -- What is found is looked up row by row, whatever a planner believes about how much that is.
-CREATE FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean)
+CREATE FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean, oldest boolean, most int)
 	RETURNS TABLE (no bigint, rank real) LANGUAGE plpgsql STABLE SECURITY DEFINER
-	SET search_path = tavern, pg_catalog SET enable_bitmapscan = on SET plan_cache_mode = force_custom_plan AS $$
+	SET search_path = tavern, pg_catalog SET enable_seqscan = off SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
 	me int := acct();
 	wanted tsquery := search_query(q);
+	place tsquery := wanted;
 	runs text[] := ARRAY(SELECT lower(r.run) FROM unnest(string_to_array(search_runs(q), ' ')) r (run) WHERE length(r.run) > 2);
 	needles text[] := tsvector_to_array(search_words(q)); -- what must stand in a text for its words to be worth looking at
 	mark bigint := coalesce((SELECT s.upto FROM search_mark s WHERE s.account_no = me), 0);
+	sessions bigint[];
+	segs bigint[];
+	his int[];
+	hits bigint[];
+	news bigint[];
 BEGIN
+	IF of_session IS NOT NULL OR of_character IS NOT NULL THEN
+		sessions := CASE WHEN of_character IS NOT NULL THEN search_sessions(of_character, 1000) END;
+		IF of_session IS NOT NULL THEN
+			sessions := ARRAY(SELECT s.no FROM session s WHERE s.account_no = me AND s.id = of_session AND (of_character IS NULL OR s.no = ANY (sessions)));
+		END IF;
+		place := place && search_at('s', VARIADIC sessions::text[]);
+	END IF;
+	IF of_branch IS NOT NULL THEN
+		SELECT b.segs, b.his INTO segs, his FROM branch b WHERE b.account_no = me AND b.session_no = sessions[1] AND b.id = of_branch;
+		segs := coalesce(segs, '{}');
+		place := place && search_at('g', VARIADIC segs::text[]);
+	END IF;
+	IF of_role IS NOT NULL THEN
+		place := place && search_at('r', of_role);
+	END IF;
+	hits := search_hits(place, most, oldest);
+	news := ARRAY(SELECT m.no FROM message m WHERE m.account_no = me AND m.no > mark ORDER BY m.no DESC LIMIT 500);
+	IF hits @> '{0}' OR cardinality(news) = 500 OR cardinality(sessions) = 1000 THEN
+		RETURN QUERY SELECT 0::bigint, NULL::real;
+	END IF;
 	RETURN QUERY
 	WITH hit AS MATERIALIZED (
-		SELECT w.message_no AS m_no, ts_rank(w.words, wanted, 1) AS r FROM message_words w WHERE w.account_no = me AND w.words @@ wanted
+		SELECT h.m_no, w.words FROM unnest(hits) h (m_no)
+		 CROSS JOIN LATERAL (SELECT w.words FROM message_words w WHERE w.account_no = me AND w.message_no = h.m_no OFFSET 0) w
 		UNION ALL
-		SELECT m.no, ts_rank(search_words(m.content), wanted, 1)
-		  FROM message m
-		 WHERE m.account_no = me AND m.no > mark
-		   AND CASE WHEN EXISTS (SELECT FROM unnest(needles) n (needle) WHERE strpos(lower(m.content), n.needle) = 0) THEN false ELSE search_words(m.content) @@ wanted END
+		SELECT n.m_no, w.words FROM unnest(news) n (m_no)
+		 CROSS JOIN LATERAL (
+			SELECT CASE WHEN NOT EXISTS (SELECT FROM unnest(needles) n (needle) WHERE strpos(lower(m.content), n.needle) = 0) THEN search_words(m.content) END AS words
+			  FROM message m WHERE m.account_no = me AND m.no = n.m_no
+			OFFSET 0) w
+		 WHERE w.words @@ wanted
 	)
-	SELECT hit.m_no, hit.r
+	SELECT hit.m_no, ts_rank(hit.words, wanted, 1)
 	  FROM hit
 	 CROSS JOIN LATERAL (
 		SELECT m.segment_no, m.floor_seq FROM message m
@@ -249,10 +322,9 @@ BEGIN
 		OFFSET 0) m
 	 CROSS JOIN LATERAL (
 		SELECT s.no FROM segment g JOIN session s ON s.account_no = me AND s.no = g.session_no AND s.deleted_at IS NULL
-		 WHERE g.account_no = me AND g.no = m.segment_no AND (of_session IS NULL OR s.id = of_session) AND (of_character IS NULL OR s.character_id = of_character)
+		 WHERE g.account_no = me AND g.no = m.segment_no AND (sessions IS NULL OR s.no = ANY (sessions))
 		OFFSET 0) s
-	 WHERE of_branch IS NULL OR EXISTS (SELECT FROM branch b CROSS JOIN unnest(b.segs, b.his) r (seg, hi)
-	         WHERE b.account_no = me AND b.session_no = s.no AND b.id = of_branch AND r.seg = m.segment_no AND r.hi >= m.floor_seq);
+	 WHERE segs IS NULL OR EXISTS (SELECT FROM unnest(segs, his) r (seg, hi) WHERE r.seg = m.segment_no AND r.hi >= m.floor_seq);
 END $$;
 -- What was filled in waits in a list that every search reads; this sorts it into the index.
 CREATE FUNCTION tavern.search_settle() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = tavern, pg_catalog

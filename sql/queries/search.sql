@@ -3,29 +3,34 @@
 -- name: search_fill
 -- Words of messages above the account's mark, in order; then how far the next one may go. A younger message may have a smaller number and not be committed
 -- yet: it is taken once all transactions are over that ran when it was looked how far messages go. Who finds the mark held by somebody else does nothing.
--- $1 at most so many, $2 nothing if fewer wait. One row: how many were taken, and whether such a transaction still runs.
+-- $1 at most so many, $2 nothing if fewer wait. One row: how many were taken, whether such a transaction still runs,
+-- and whether more may be taken now.
 WITH mark AS (
-	SELECT s.upto, s.seen, s.seen_xid <= pg_snapshot_xmin(pg_current_snapshot()) AS over FROM search_mark s WHERE s.account_no = acct() FOR UPDATE SKIP LOCKED
+	SELECT s.upto, s.filled, s.seen, s.seen_xid <= pg_snapshot_xmin(pg_current_snapshot()) AS over FROM search_mark s WHERE s.account_no = acct() FOR UPDATE SKIP LOCKED
 ), next AS MATERIALIZED (
-	SELECT m.no, m.content FROM mark CROSS JOIN LATERAL (
-		SELECT m.no, m.content FROM message m WHERE m.account_no = acct() AND m.no > mark.upto AND m.no <= mark.seen ORDER BY m.no LIMIT $1) m
+	SELECT m.no, m.content, m.role, m.segment_no, m.nth + mark.filled - 1 AS place FROM mark CROSS JOIN LATERAL (
+		SELECT m.no, m.content, m.role, m.segment_no, row_number() OVER () AS nth FROM (
+			SELECT m.* FROM message m WHERE m.account_no = acct() AND m.no > mark.upto AND m.no <= mark.seen ORDER BY m.no LIMIT $1) m) m
 	 WHERE mark.over
 ), ripe AS MATERIALIZED (
-	SELECT n.no, n.content FROM next n WHERE (SELECT count(*) FROM next) >= $2
+	SELECT n.* FROM next n WHERE (SELECT count(*) FROM next) >= $2
 ), w AS (
-	INSERT INTO message_words (message_no, words) SELECT ripe.no, search_words(ripe.content) FROM ripe ON CONFLICT DO NOTHING
+	INSERT INTO message_words (message_no, zone, words)
+	SELECT ripe.no, ripe.place / 4096, search_words(ripe.content) || search_place(acct(), (ripe.place / 4096)::int, g.session_no, ripe.segment_no, ripe.role)
+	  FROM ripe CROSS JOIN LATERAL (SELECT g.session_no FROM segment g WHERE g.account_no = acct() AND g.no = ripe.segment_no OFFSET 0) g
+	    ON CONFLICT DO NOTHING
 ), top AS (
 	SELECT coalesce((SELECT m.no FROM message m WHERE m.account_no = acct() ORDER BY m.no DESC LIMIT 1), 0) AS no
 ), first AS (
 	INSERT INTO search_mark (upto, seen, seen_xid) SELECT 0, top.no, pg_snapshot_xmax(pg_current_snapshot()) FROM top
-	 WHERE NOT EXISTS (SELECT FROM search_mark s WHERE s.account_no = acct()) ON CONFLICT DO NOTHING
+	 WHERE NOT EXISTS (SELECT FROM search_mark s WHERE s.account_no = acct()) ON CONFLICT DO NOTHING RETURNING 1
 ), further AS (
-	UPDATE search_mark s SET upto = greatest(mark.upto, (SELECT max(ripe.no) FROM ripe)), seen = CASE WHEN x.all_taken THEN top.no ELSE mark.seen END,
+	UPDATE search_mark s SET upto = greatest(mark.upto, (SELECT max(ripe.no) FROM ripe)), filled = mark.filled + x.n, seen = CASE WHEN x.all_taken THEN top.no ELSE mark.seen END,
 	       seen_xid = CASE WHEN x.all_taken THEN pg_snapshot_xmax(pg_current_snapshot()) ELSE s.seen_xid END
-	  FROM mark, top, (SELECT count(*) > 0 AS any_taken, count(*) < $1 AS all_taken FROM ripe) x
-	 WHERE s.account_no = acct() AND mark.over AND (x.any_taken OR top.no >= mark.seen + $2)
+	  FROM mark, top, (SELECT count(*) AS n, count(*) > 0 AS any_taken, count(*) < $1 AS all_taken FROM ripe) x
+	 WHERE s.account_no = acct() AND mark.over AND (x.any_taken OR top.no >= mark.seen + $2) RETURNING 1
 )
-SELECT count(*), EXISTS (SELECT FROM mark WHERE NOT mark.over) FROM ripe;
+SELECT count(*), EXISTS (SELECT FROM mark WHERE NOT mark.over), EXISTS (SELECT FROM first) OR EXISTS (SELECT FROM further) FROM ripe;
 
 -- name: search_settle
 -- scope: system
@@ -41,8 +46,9 @@ SELECT a.no, a.id FROM account a
  ORDER BY a.no LIMIT $2;
 
 -- name: search_change
--- Behind a change of a message's text. $1 message no
-UPDATE message_words w SET words = search_words(m.content) FROM message m
+-- Behind a change of a message's text or role. $1 message no
+UPDATE message_words w SET words = search_words(m.content) || search_place(acct(), w.zone, g.session_no, m.segment_no, m.role)
+  FROM message m JOIN segment g ON g.account_no = acct() AND g.no = m.segment_no
  WHERE w.account_no = acct() AND w.message_no = $1 AND m.account_no = acct() AND m.no = $1;
 
 -- name: search_terms
@@ -53,16 +59,16 @@ SELECT x.term FROM (
 	UNION SELECT lower(r.run) FROM unnest(string_to_array(search_runs($1), ' ')) r (run)) x;
 
 -- name: search_page
--- How many there are, and a page of them; the first column stands in a row of its own where the page has none. The function keeps to the account that was
--- entered. $1 query, $2 session id, $3 character id, $4 branch id, $5 role, $6 also pages that do not count, $7 also hidden ones, $8 by rank, $9 oldest first,
--- $10 limit, $11 offset
+-- How many there are, whether that is all, and a page of them; the first columns stand in a row of their own where the page has none. The function keeps to
+-- the account that was entered. $1 query, $2 session id, $3 character id, $4 branch id, $5 role, $6 also pages that do not count, $7 also hidden ones, $8 by
+-- rank, $9 oldest first, $10 limit, $11 offset, $12 how many are looked at
 WITH h AS MATERIALIZED (
-	SELECT h.no, h.rank FROM search_messages($1, $2, $3, $4, $5, $6, $7) h
+	SELECT h.no, h.rank FROM search_messages($1, $2, $3, $4, $5, $6, $7, $9, $12) h
 )
-SELECT n.total, x.message_id, x.page_id, x.seq, x.role, x.content, x.content_format, x.token_count, x.is_hidden, x.source, x.created_at, x.session_id, x.floor_id,
-       x.floor_seq, x.branch_id, p.rank
-  FROM (SELECT count(*) AS total FROM h) n
-  LEFT JOIN (SELECT h.no, h.rank FROM h ORDER BY CASE WHEN $8 THEN h.rank END DESC, CASE WHEN $9 THEN h.no END, h.no DESC LIMIT $10 OFFSET $11) p ON true
+SELECT n.total, n.complete, x.message_id, x.page_id, x.seq, x.role, x.content, x.content_format, x.token_count, x.is_hidden, x.source, x.created_at, x.session_id,
+       x.floor_id, x.floor_seq, x.branch_id, p.rank
+  FROM (SELECT count(*) FILTER (WHERE h.no > 0) AS total, count(*) FILTER (WHERE h.no = 0) = 0 AS complete FROM h) n
+  LEFT JOIN (SELECT h.no, h.rank FROM h WHERE h.no > 0 ORDER BY CASE WHEN $8 THEN h.rank END DESC, CASE WHEN $9 THEN h.no END, h.no DESC LIMIT $10 OFFSET $11) p ON true
   LEFT JOIN LATERAL (
 	SELECT m.id AS message_id, pg.id AS page_id, m.seq, m.role, m.content, m.content_format, m.token_count, m.is_hidden, m.source, m.created_at, s.id AS session_id,
 	       f.id AS floor_id, f.floor_seq, f.branch_id

@@ -30,9 +30,9 @@ static const struct field by_page = { "page_id", FT_STRING, .min = 1 };
 static const struct field by_role = { "role", FT_ENUM, .choices = roles };
 static const struct field by_hidden = { "is_hidden", FT_BOOL };
 /* Of a search; a session narrows a plain list, too. */
-static const struct field by_words = { "q", FT_STRING, .min = 1, .max = LIM_KEYWORD, .doc = "words that the text holds, or that begin words of it" };
+static const struct field by_words = { "q", FT_STRING, .min = 1, .max = LIM_KEYWORD, .doc = "words that the text holds, or that begin words of it. Of more than 2,000 such messages the newest (in ascending order of time: the oldest) are looked at: meta.complete is then false, and total and pages are theirs" };
 static const struct field by_session = { "session_id", FT_STRING, .min = 1 };
-static const struct field by_character = { "character_id", FT_STRING, .min = 1, .doc = "with q: in the chats with this character" };
+static const struct field by_character = { "character_id", FT_STRING, .min = 1, .doc = "with q: in the chats with this character, and in those that brought a card of its name along" };
 static const struct field by_branch = { "branch_id", FT_STRING, .min = 1, .doc = "with q and session_id: what this branch shows" };
 static const struct field with_inactive = { "include_inactive", FT_BOOL, .doc = "with q: also pages that do not count" };
 static const struct field with_hidden = { "include_hidden", FT_BOOL, .doc = "with q: also hidden messages" };
@@ -184,7 +184,7 @@ patch_work(struct request *r, void *arg)
 		P_STR(json_get_str(in, "source")), counted ? P_INT(tokens_of(in)) : P_NULL,
 		json_has(in, "seq") ? P_INT(json_get_int(in, "seq", 0)) : P_NULL) < 0)
 		return -1;
-	if (json_has(in, "content") && db_exec(r->ctx, STMT_search_change, P_INT(row_int(rs, 0))) < 0)
+	if ((json_has(in, "content") || json_has(in, "role")) && db_exec(r->ctx, STMT_search_change, P_INT(row_int(rs, 0))) < 0)
 		return -1;
 	return message_answer(r, w);
 }

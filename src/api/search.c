@@ -10,7 +10,7 @@
 #include "store/words.h"
 
 #define FILL_LEAST 500 /* fewer messages without words are faster looked at */
-#define FILL_MS 400    /* of one search; the rest is looked at without words */
+#define FILL_MS 40     /* of one search, more than a round; of what is left then, some is looked at without words */
 
 struct search {
 	struct list_query q;
@@ -18,6 +18,7 @@ struct search {
 	struct str *terms;
 	size_t nterms;
 	int64_t total;
+	bool complete;
 };
 
 static int
@@ -35,8 +36,8 @@ terms_take(struct ctx *c, struct search *s, struct rows *rs)
 	return rc;
 }
 
-/* Columns of search_page behind the number of all; NULL where the page has no row. */
-enum { FOUND_ID = 1, FOUND_PAGE, FOUND_SEQ, FOUND_ROLE, FOUND_CONTENT, FOUND_FORMAT, FOUND_TOKENS, FOUND_HIDDEN, FOUND_SOURCE, FOUND_CREATED, FOUND_SESSION,
+/* Columns of search_page behind the number of all and whether these are all; NULL where the page has no row. */
+enum { FOUND_ID = 2, FOUND_PAGE, FOUND_SEQ, FOUND_ROLE, FOUND_CONTENT, FOUND_FORMAT, FOUND_TOKENS, FOUND_HIDDEN, FOUND_SOURCE, FOUND_CREATED, FOUND_SESSION,
 	FOUND_FLOOR, FOUND_FLOOR_NO, FOUND_BRANCH, FOUND_RANK };
 
 static void
@@ -84,18 +85,28 @@ search_work(struct request *r, void *arg)
 
 	terms = db_query(c, STMT_search_terms, P_STR(q));
 	rs = db_query(c, STMT_search_page, P_STR(q), P_STR(session), P_STR(character), P_STR(branch), P_STR(role), P_BOOL(inactive), P_BOOL(hidden),
-	    P_BOOL(ranked), P_BOOL(!ranked && s->q.ascending), P_INT(s->q.limit), P_INT(s->q.offset));
+	    P_BOOL(ranked), P_BOOL(!ranked && s->q.ascending), P_INT(s->q.limit), P_INT(s->q.offset), P_INT(LIM_SEARCH_HITS));
 	sb_truncate(&s->out, 0);
 	sb_addc(&s->out, '[');
 	if (terms_take(c, s, terms) < 0)
 		return -1;
 	while ((rc = rows_next(rs)) > 0) {
 		s->total = row_int(rs, 0);
+		s->complete = row_bool(rs, 1);
 		if (!row_null(rs, FOUND_ID))
 			found_print(c, s, rs);
 	}
 	sb_addc(&s->out, ']');
 	return rc;
+}
+
+/* A list's, and whether everything that is there was looked at. */
+static const char *
+meta_print(struct arena *a, const struct search *s)
+{
+	const char *meta = rest_list_meta(a, &s->q, s->total);
+
+	return arena_printf(a, "%.*s,\"complete\":%s}", (int)strlen(meta) - 1, meta, s->complete ? "true" : "false");
 }
 
 int
@@ -109,5 +120,5 @@ search_messages(struct request *r)
 		json_set_c(r->query, "sort_by", "relevance");
 	if (resource_list_query(r->ctx, r->route->arg, r->query, &s.q) < 0 || words_fill(r->ctx, FILL_LEAST, tm_now() + FILL_MS) < 0 || rest_tx(r, DB_READ, search_work, &s) < 0)
 		return -1;
-	return reply_list(r, sb_str(&s.out), rest_list_meta(r->ctx->a, &s.q, s.total));
+	return reply_list(r, sb_str(&s.out), meta_print(r->ctx->a, &s));
 }

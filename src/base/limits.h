@@ -16,6 +16,7 @@
 #define LIM_KEYWORD 200
 #define LIM_PAGE_LIMIT 200              /* rows of a list */
 #define LIM_PAGE_DEFAULT 50
+#define LIM_SEARCH_HITS 2000            /* messages with the words that a search looks at */
 #define LIM_BATCH 200                   /* items of a batch route */
 #define LIM_POLICY_FLOORS 1000         /* floors, or ranges of them, that a policy names in one list */
 #define LIM_FIELD_ERRORS 50             /* listed in one answer */

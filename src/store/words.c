@@ -9,7 +9,7 @@
 
 struct fill {
 	int64_t least, rows;
-	bool later;
+	bool later, further;
 };
 
 static int
@@ -22,6 +22,7 @@ fill_tx(struct ctx *c, void *arg)
 		return -1;
 	f->rows = row_int(rs, 0);
 	f->later = row_bool(rs, 1);
+	f->further = row_bool(rs, 2);
 	return 0;
 }
 
@@ -38,6 +39,6 @@ words_fill(struct ctx *c, int64_t least, int64_t until)
 			return -1;
 		arena_rewind(c->a, m);
 		round++; /* the first only looks how far messages go, if it has nothing to take */
-	} while ((f.rows == FILL_ROWS || (round == 1 && f.rows == 0 && least <= 1)) && tm_now() < until);
+	} while ((f.rows == FILL_ROWS || (round == 1 && f.rows == 0 && f.further)) && tm_now() < until);
 	return f.rows == FILL_ROWS ? WORDS_MORE : f.later ? WORDS_LATER : WORDS_NONE;
 }

@@ -5,32 +5,94 @@ CREATE FUNCTION tavern.acct() RETURNS integer
 CREATE FUNCTION tavern.now_ms() RETURNS bigint
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
+CREATE FUNCTION tavern.search_at(kind text, VARIADIC names text[]) RETURNS tsquery
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$ SELECT coalesce(string_agg('''' || chr(1) || kind || n.name || '''', ' | '), '''' || chr(1) || '''')::tsquery FROM unnest(names) n (name) $$;
 CREATE FUNCTION tavern.search_dense() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$ SELECT '฀-໿က-႟ក-៿⺀-⿟々-〇〡-〯〱-鿿가-힯豈-﫿ｦ-ﾟ𠀀-𿿿' $$;
-CREATE FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean) RETURNS TABLE(no bigint, rank real)
+    AS $$ SELECT '\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u2E80-\u2FDF\u3005-\u3007\u3021-\u302F\u3031-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF\uFF66-\uFF9F\U00020000-\U0003FFFF' $$;
+CREATE FUNCTION tavern.search_hits(wanted tsquery, most integer, oldest boolean) RETURNS bigint[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'tavern', 'pg_catalog'
     SET enable_bitmapscan TO 'on'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+	me int := acct();
+	last int := coalesce((SELECT s.filled / 4096 FROM search_mark s WHERE s.account_no = me), 0);
+	zone int := 0;
+	width int := 1;
+	q tsquery := wanted && search_at('a', me::text);
+	hits bigint[];
+	got bigint[];
+BEGIN
+	hits := ARRAY(SELECT w.message_no FROM message_words w WHERE w.words @@ q LIMIT most + 1);
+	IF cardinality(hits) <= most THEN
+		RETURN hits;
+	END IF;
+	hits := '{}';
+	WHILE zone <= last AND cardinality(hits) <= most LOOP -- zone: counted from where it begins
+		q := wanted && search_at('z', VARIADIC ARRAY(SELECT me || '.' || CASE WHEN oldest THEN z ELSE last - z END FROM generate_series(zone, zone + width - 1) z));
+		got := ARRAY(SELECT w.message_no FROM message_words w WHERE w.words @@ q);
+		hits := hits || got;
+		zone := zone + width;
+		width := CASE WHEN cardinality(got) * 8 > most THEN 1 ELSE least(width * 2, 16) END;
+	END LOOP;
+	RETURN ARRAY(SELECT h.no FROM unnest(hits) h (no) ORDER BY CASE WHEN oldest THEN h.no END, h.no DESC LIMIT most) || 0::bigint;
+END $$;
+CREATE FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean, oldest boolean, most integer) RETURNS TABLE(no bigint, rank real)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'tavern', 'pg_catalog'
+    SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 DECLARE
 	me int := acct();
 	wanted tsquery := search_query(q);
+	place tsquery := wanted;
 	runs text[] := ARRAY(SELECT lower(r.run) FROM unnest(string_to_array(search_runs(q), ' ')) r (run) WHERE length(r.run) > 2);
 	needles text[] := tsvector_to_array(search_words(q)); -- what must stand in a text for its words to be worth looking at
 	mark bigint := coalesce((SELECT s.upto FROM search_mark s WHERE s.account_no = me), 0);
+	sessions bigint[];
+	segs bigint[];
+	his int[];
+	hits bigint[];
+	news bigint[];
 BEGIN
+	IF of_session IS NOT NULL OR of_character IS NOT NULL THEN
+		sessions := CASE WHEN of_character IS NOT NULL THEN search_sessions(of_character, 1000) END;
+		IF of_session IS NOT NULL THEN
+			sessions := ARRAY(SELECT s.no FROM session s WHERE s.account_no = me AND s.id = of_session AND (of_character IS NULL OR s.no = ANY (sessions)));
+		END IF;
+		place := place && search_at('s', VARIADIC sessions::text[]);
+	END IF;
+	IF of_branch IS NOT NULL THEN
+		SELECT b.segs, b.his INTO segs, his FROM branch b WHERE b.account_no = me AND b.session_no = sessions[1] AND b.id = of_branch;
+		segs := coalesce(segs, '{}');
+		place := place && search_at('g', VARIADIC segs::text[]);
+	END IF;
+	IF of_role IS NOT NULL THEN
+		place := place && search_at('r', of_role);
+	END IF;
+	hits := search_hits(place, most, oldest);
+	news := ARRAY(SELECT m.no FROM message m WHERE m.account_no = me AND m.no > mark ORDER BY m.no DESC LIMIT 500);
+	IF hits @> '{0}' OR cardinality(news) = 500 OR cardinality(sessions) = 1000 THEN
+		RETURN QUERY SELECT 0::bigint, NULL::real;
+	END IF;
 	RETURN QUERY
 	WITH hit AS MATERIALIZED (
-		SELECT w.message_no AS m_no, ts_rank(w.words, wanted, 1) AS r FROM message_words w WHERE w.account_no = me AND w.words @@ wanted
+		SELECT h.m_no, w.words FROM unnest(hits) h (m_no)
+		 CROSS JOIN LATERAL (SELECT w.words FROM message_words w WHERE w.account_no = me AND w.message_no = h.m_no OFFSET 0) w
 		UNION ALL
-		SELECT m.no, ts_rank(search_words(m.content), wanted, 1)
-		  FROM message m
-		 WHERE m.account_no = me AND m.no > mark
-		   AND CASE WHEN EXISTS (SELECT FROM unnest(needles) n (needle) WHERE strpos(lower(m.content), n.needle) = 0) THEN false ELSE search_words(m.content) @@ wanted END
+		SELECT n.m_no, w.words FROM unnest(news) n (m_no)
+		 CROSS JOIN LATERAL (
+			SELECT CASE WHEN NOT EXISTS (SELECT FROM unnest(needles) n (needle) WHERE strpos(lower(m.content), n.needle) = 0) THEN search_words(m.content) END AS words
+			  FROM message m WHERE m.account_no = me AND m.no = n.m_no
+			OFFSET 0) w
+		 WHERE w.words @@ wanted
 	)
-	SELECT hit.m_no, hit.r
+	SELECT hit.m_no, ts_rank(hit.words, wanted, 1)
 	  FROM hit
 	 CROSS JOIN LATERAL (
 		SELECT m.segment_no, m.floor_seq FROM message m
@@ -39,11 +101,14 @@ BEGIN
 		OFFSET 0) m
 	 CROSS JOIN LATERAL (
 		SELECT s.no FROM segment g JOIN session s ON s.account_no = me AND s.no = g.session_no AND s.deleted_at IS NULL
-		 WHERE g.account_no = me AND g.no = m.segment_no AND (of_session IS NULL OR s.id = of_session) AND (of_character IS NULL OR s.character_id = of_character)
+		 WHERE g.account_no = me AND g.no = m.segment_no AND (sessions IS NULL OR s.no = ANY (sessions))
 		OFFSET 0) s
-	 WHERE of_branch IS NULL OR EXISTS (SELECT FROM branch b CROSS JOIN unnest(b.segs, b.his) r (seg, hi)
-	         WHERE b.account_no = me AND b.session_no = s.no AND b.id = of_branch AND r.seg = m.segment_no AND r.hi >= m.floor_seq);
+	 WHERE segs IS NULL OR EXISTS (SELECT FROM unnest(segs, his) r (seg, hi) WHERE r.seg = m.segment_no AND r.hi >= m.floor_seq);
 END $$;
+CREATE FUNCTION tavern.search_place(account integer, zone integer, session bigint, segment bigint, role text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$ SELECT array_to_tsvector(ARRAY[chr(1) || 'a' || account, chr(1) || 'z' || account || '.' || zone, chr(1) || 's' || session, chr(1) || 'g' || segment,
+		chr(1) || 'r' || role]) $$;
 CREATE FUNCTION tavern.search_plain(t text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
@@ -55,7 +120,7 @@ CREATE FUNCTION tavern.search_query(q text) RETURNS tsquery
     AS $$
 BEGIN
 	RETURN coalesce((
-		SELECT string_agg('''' || replace(replace(x.term, '', '\'), '''', '''''') || x.prefix, ' & ')
+		SELECT string_agg('''' || replace(replace(x.term, '\', '\\'), '''', '''''') || x.prefix, ' & ')
 		  FROM (
 			SELECT w.lexeme AS term, ''':*' AS prefix FROM unnest(to_tsvector('simple', tavern.search_plain(q))) w
 			UNION
@@ -68,6 +133,16 @@ CREATE FUNCTION tavern.search_runs(t text) RETURNS text
 BEGIN
 	RETURN CASE WHEN octet_length(t) = length(t) THEN '' ELSE btrim(regexp_replace(t, '[^' || tavern.search_dense() || ']+', ' ', 'g')) END;
 END $$;
+CREATE FUNCTION tavern.search_sessions(of_character text, most integer) RETURNS bigint[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'tavern', 'pg_catalog'
+    AS $$
+	SELECT ARRAY(SELECT s.no FROM session s
+		 WHERE s.account_no = acct() AND s.deleted_at IS NULL
+		   AND (s.character_id = of_character
+		        OR (s.character_id IS NULL AND s.character_name = (SELECT a.name FROM asset a WHERE a.account_no = acct() AND a.kind = 'character' AND a.id = of_character)))
+		 ORDER BY s.created_at DESC, s.no DESC LIMIT most)
+$$;
 CREATE FUNCTION tavern.search_settle() RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'tavern', 'pg_catalog'
@@ -396,6 +471,7 @@ ALTER TABLE tavern.message ALTER COLUMN no ADD GENERATED ALWAYS AS IDENTITY (
 CREATE TABLE tavern.message_words (
     account_no integer DEFAULT tavern.acct() NOT NULL,
     message_no bigint NOT NULL,
+    zone integer NOT NULL,
     words tsvector NOT NULL
 );
 ALTER TABLE ONLY tavern.message_words ALTER COLUMN words SET COMPRESSION lz4;
@@ -485,6 +561,7 @@ CREATE TABLE tavern.run_text (
 CREATE TABLE tavern.search_mark (
     account_no integer DEFAULT tavern.acct() NOT NULL,
     upto bigint NOT NULL,
+    filled bigint DEFAULT 0 NOT NULL,
     seen bigint NOT NULL,
     seen_xid xid8 NOT NULL
 );
@@ -752,7 +829,7 @@ CREATE INDEX job_ended ON tavern.job USING btree (completed_at) WHERE (completed
 CREATE INDEX job_lease ON tavern.job USING btree (lease_until) WHERE (state = 'running'::text);
 CREATE UNIQUE INDEX job_one_per_scope ON tavern.job USING btree (account_no, scope) WHERE (state = 'running'::text);
 CREATE INDEX message_story ON tavern.message USING btree (account_no, segment_no, floor_seq, side, page_no, seq);
-CREATE INDEX message_words_words ON tavern.message_words USING gin (account_no, words);
+CREATE INDEX message_words_words ON tavern.message_words USING gin (words);
 CREATE UNIQUE INDEX page_one_active ON tavern.page USING btree (account_no, floor_no, kind) WHERE active;
 CREATE INDEX run_floor ON tavern.run USING btree (account_no, floor_no, no DESC);
 CREATE UNIQUE INDEX run_one_per_branch ON tavern.run USING btree (account_no, branch_no) WHERE (state = 'running'::text);
@@ -898,16 +975,24 @@ GRANT ALL ON FUNCTION tavern.acct() TO tavern_app;
 GRANT ALL ON FUNCTION tavern.acct() TO tavern_sys;
 GRANT ALL ON FUNCTION tavern.now_ms() TO tavern_app;
 GRANT ALL ON FUNCTION tavern.now_ms() TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_at(kind text, VARIADIC names text[]) TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_at(kind text, VARIADIC names text[]) TO tavern_sys;
 GRANT ALL ON FUNCTION tavern.search_dense() TO tavern_app;
 GRANT ALL ON FUNCTION tavern.search_dense() TO tavern_sys;
-GRANT ALL ON FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean) TO tavern_app;
-GRANT ALL ON FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean) TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_hits(wanted tsquery, most integer, oldest boolean) TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_hits(wanted tsquery, most integer, oldest boolean) TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean, oldest boolean, most integer) TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean, oldest boolean, most integer) TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_place(account integer, zone integer, session bigint, segment bigint, role text) TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_place(account integer, zone integer, session bigint, segment bigint, role text) TO tavern_sys;
 GRANT ALL ON FUNCTION tavern.search_plain(t text) TO tavern_app;
 GRANT ALL ON FUNCTION tavern.search_plain(t text) TO tavern_sys;
 GRANT ALL ON FUNCTION tavern.search_query(q text) TO tavern_app;
 GRANT ALL ON FUNCTION tavern.search_query(q text) TO tavern_sys;
 GRANT ALL ON FUNCTION tavern.search_runs(t text) TO tavern_app;
 GRANT ALL ON FUNCTION tavern.search_runs(t text) TO tavern_sys;
+GRANT ALL ON FUNCTION tavern.search_sessions(of_character text, most integer) TO tavern_app;
+GRANT ALL ON FUNCTION tavern.search_sessions(of_character text, most integer) TO tavern_sys;
 GRANT ALL ON FUNCTION tavern.search_settle() TO tavern_app;
 GRANT ALL ON FUNCTION tavern.search_settle() TO tavern_sys;
 GRANT ALL ON FUNCTION tavern.search_words(t text) TO tavern_app;

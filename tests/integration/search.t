@@ -92,8 +92,14 @@ is scalar @{ texts('lighthouse') }, 4, 'old and new ones together';
 
 is scalar @{ texts('lighthouse', "session_id=$sid") }, 2, 'in a session';
 is scalar @{ texts('lighthouse', "character_id=$card") }, 2, 'in the chats with a character';
+is scalar @{ texts('lighthouse', "character_id=nobody") }, 0, 'of nobody';
+is scalar @{ texts('lighthouse', "character_id=$card&session_id=$other") }, 0, 'of a character in a chat with somebody else';
+$s->sql("UPDATE tavern.session SET character_name = 'C' WHERE id = :'s'", s => $other);
+is scalar @{ texts('lighthouse', "character_id=$card") }, 4, 'and in those that brought a card of its name along';
+$s->sql("UPDATE tavern.session SET character_name = NULL WHERE id = :'s'", s => $other);
 is_deeply texts('harbour', "session_id=$other"), [], 'not in another';
 is scalar @{ texts('lighthouse', 'role=assistant') }, 0, 'of a role';
+is_deeply texts('harbour', 'role=assistant'), ['The harbour is quiet.'], 'of another one';
 my ($first) = grep { $_->{floor_no} == 1 } @{ $s->get("/floors?session_id=$sid", %{ $as{alice} })->{json}{data} };
 made("/floors/$first->{id}/branch", { branch_id => 'alt' });
 is scalar @{ texts('lighthouse', "session_id=$sid&branch_id=alt") }, 1, 'in a branch: what it shows';
@@ -122,6 +128,9 @@ is scalar @{ texts('marmalade') }, 1, 'a draft is found';
 is $s->patch("/messages/$msg", { content => 'a tortoise' }, %{ $as{alice} })->{status}, 200, 'its text changes';
 is_deeply texts('marmalade'), [], 'the old word is forgotten';
 is_deeply texts('tortoise'), ['a tortoise'], 'the new one found';
+is scalar @{ texts('tortoise', "role=user&session_id=$other&branch_id=main") }, 1, 'where it was';
+is $s->patch("/messages/$msg", { role => 'narrator' }, %{ $as{alice} })->{status}, 200, 'its role changes';
+is_deeply [ map { scalar @{ texts('tortoise', "role=$_") } } qw(user narrator) ], [ 0, 1 ], 'and it is found by it';
 is $s->del("/messages/$msg", %{ $as{alice} })->{status}, 200, 'it is deleted';
 is_deeply texts('tortoise'), [], 'and gone';
 
@@ -129,7 +138,7 @@ is_deeply texts('tortoise'), [], 'and gone';
 
 my $r = find('lighthouse keeper', "session_id=$sid&include_inactive=true");
 is_deeply [ sort map { marked($_) } @{ $r->{json}{data} } ], [ 'The [keeper] sleeps; the LAMP of the [lighthouse] is out.', 'Where is the [Lighthouse] [keeper]?' ], 'excerpts mark what was found';
-is_deeply $r->{json}{meta}, { total => 2, limit => 50, offset => 0, has_more => $no, sort_by => 'relevance', sort_order => 'desc' }, 'meta';
+is_deeply $r->{json}{meta}, { total => 2, limit => 50, offset => 0, has_more => $no, sort_by => 'relevance', sort_order => 'desc', complete => $yes }, 'meta';
 my $hit = $r->{json}{data}[0];
 is_deeply [ sort keys %$hit ], [qw(content content_format created_at found id is_hidden page_id role seq source token_count)], 'a message, and where it was found';
 is $hit->{found}{session_id}, $sid, 'its session';
@@ -163,6 +172,25 @@ $s->sql(q{INSERT INTO tavern.message (account_no, id, page_no, segment_no, floor
 is find('herring')->{json}{meta}{total}, 1200, 'all are found';
 is find('herring number')->{json}{meta}{total}, 1200, 'and again';
 cmp_ok one(q{SELECT count(*) FROM tavern.message_words w JOIN tavern.message m ON m.account_no = w.account_no AND m.no = w.message_no WHERE m.content LIKE 'Herring%'}), '>=', 1000, 'most by their words';
+
+# Of more than are looked at, the newest or the oldest; each place on its own. All in zones of 4,096.
+$s->sql(q{INSERT INTO tavern.message (account_no, id, page_no, segment_no, floor_seq, side, seq, active, role, content, created_at)
+	SELECT m.account_no, m.id || '+' || i, m.page_no, m.segment_no, m.floor_seq, m.side, 10000 + i, true, CASE WHEN i % 3000 = 0 THEN 'system' ELSE m.role END,
+	       CASE WHEN i % 1000 = 0 THEN 'Sardine kipper ' ELSE 'Sardine ' END || i, 1 FROM tavern.message m, generate_series(1, 9000) i WHERE m.id = :'id'},
+	id => find('pearl')->{json}{data}[0]{id});
+filled('sardines');
+my ($sid2) = map { $_->{found}{session_id} } find('pearl')->{json}{data}[0];
+for my $statistics ('as they are', 'known') {
+	$r = find('sardine', 'sort_by=created_at&limit=2');
+	is_deeply [ map { $_->{content} } @{ $r->{json}{data} } ], [ 'Sardine kipper 9000', 'Sardine 8999' ], "the newest, statistics $statistics";
+	is_deeply [ @{ $r->{json}{meta} }{qw(total has_more complete)} ], [ 2000, $yes, $no ], 'and not all were looked at';
+	$r = find('sardine', 'sort_by=created_at&sort_order=asc&limit=1&offset=1999');
+	is_deeply [ [ map { $_->{content} } @{ $r->{json}{data} } ], @{ $r->{json}{meta} }{qw(has_more complete)} ], [ ['Sardine kipper 2000'], $no, $no ], 'from the oldest on, the last page';
+	is find("sardine kipper", "session_id=$sid2")->{json}{meta}{total}, 9, 'what is rare among them: all';
+	is_deeply [ @{ find('sardine', 'role=system')->{json}{meta} }{qw(total complete)} ], [ 3, $yes ], 'of a role: all';
+	is find('marmalade tortoise pearl', '')->{json}{meta}{total}, 0, 'nothing';
+	$s->sql('ANALYZE tavern.message_words, tavern.message');
+}
 
 # A deleted session is not found.
 is $s->del("/sessions/$sid", %{ $as{alice} })->{status}, 200, 'the session is deleted';
