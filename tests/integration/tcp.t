@@ -63,7 +63,7 @@ subtest 'no superuser' => sub {
 		$answered = eval { $s->start; 1 };
 	}
 	ok(!$answered, 'a superuser as the application role is refused');
-	like($s->log('tavernd'), qr/superuser/i, 'and named in the log');
+	ok($s->wait_for('the refusal', sub { $s->log('tavernd') =~ /superuser/i }, 20), 'and named in the log');
 	$s->_end('tavernd', 'KILL', 10);
 };
 
