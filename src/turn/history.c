@@ -77,6 +77,7 @@ turn_history_take(struct turn *t, struct turn_history *h, struct rows *rs)
 		struct prompt_message *m;
 
 		if (row_bool(rs, 9) || (t->past && listed(json_get(t->past->inputs, "hidden"), row_int(rs, 0)))) {
+			h->ends_hidden |= h->v.n == 0;
 			vec_push(t->c->a, &t->hidden, row_int(rs, 0));
 			t->in.hidden++;
 			continue;
@@ -253,11 +254,14 @@ turn_history_read(struct turn *t, struct turn_history *h)
 	return rc;
 }
 
-/* The last word is the model's, and it is asked to go on with it: then the request's message is not said. */
+/*
+ * The last word is the model's, and it is asked to go on with it: then the request's message is not said. A hidden last word does not go
+ * on. SillyTavern lets the model go on with the last visible message and adds that to the hidden one, where nobody reads it.
+ */
 static bool
 goes_on(const struct turn *t, const struct turn_history *h)
 {
-	return turn_asks_to_go_on(t) && h->v.n > 0 && h->v.v[0].role == PROMPT_ASSISTANT && h->v.v[0].floor_seq == t->s.branch.head;
+	return turn_asks_to_go_on(t) && !h->ends_hidden && h->v.n > 0 && h->v.v[0].role == PROMPT_ASSISTANT && h->v.v[0].floor_seq == t->s.branch.head;
 }
 
 void

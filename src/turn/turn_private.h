@@ -240,6 +240,7 @@ struct turn_history {
 	VEC(struct prompt_message) v; /* newest first */
 	int64_t tokens;               /* of those that are seen */
 	bool hides;                   /* the policy hides floors */
+	bool ends_hidden;             /* the newest message is a hidden one */
 	int32_t from;                 /* the oldest floor of the first scan */
 	struct rows **asked;          /* its answers, newest first */
 	size_t nasked;

@@ -95,6 +95,24 @@ for my $branch (qw(main fork)) {
 	is scalar(() = pages($r->{json}{data}{floor_id})), 3, "$branch: with the pages of the old one";
 }
 is $s->get("/floors/$floor->{id}")->{status}, 404, 'what nobody shows any more is gone';
+# ---- a hidden last word does not go on ----
+
+my $shy = $s->post('/sessions', { title => 'S', preset_id => $preset })->{json}{data}{id};
+$s->post("/sessions/$shy/respond", { message => 'Hello.' });
+my ($reply) = grep { $_->{role} eq 'assistant' } @{ $s->get("/messages?session_id=$shy")->{json}{data} };
+sub asked { return $s->post("/sessions/$shy/$_[0]", { message => 'x', prompt_intent => 'continue' }) }
+is $s->patch("/messages/$reply->{id}", { is_hidden => $yes })->{status}, 200, 'the reply is hidden';
+is asked('respond')->{json}{error}{code}, 'no_floor_to_continue', 'nothing goes on behind a line that nobody reads';
+is $s->patch("/messages/$reply->{id}", { is_hidden => $no })->{status}, 200, 'it is shown again';
+$s->sql(qq{INSERT INTO tavern.message (account_no, id, page_no, segment_no, floor_seq, side, seq, active, is_hidden, role, content, content_format, source, token_count, created_at)
+	SELECT account_no, 'aside-behind-a-reply1', page_no, segment_no, floor_seq, side, seq + 1, active, true, role, 'An aside.', content_format, source, 3, created_at
+	  FROM tavern.message WHERE id = '$reply->{id}'});
+is asked('respond')->{json}{error}{code}, 'no_floor_to_continue', 'nor a reply before a hidden line of the same floor';
+is scalar(() = pages((floors($shy))[0]{id})), 1, 'nothing is written';
+is $s->patch('/messages/aside-behind-a-reply1', { is_hidden => $yes })->{json}{data}{content}, 'An aside.', 'and the hidden line is there';
+$s->sql(q{DELETE FROM tavern.message WHERE id = 'aside-behind-a-reply1'});
+is asked('respond')->{status}, 200, 'without it the reply goes on';
+
 is one("SELECT count(*) FROM tavern.run WHERE state = 'running'"), 0, 'no run is left';
 
 is_deeply [$s->invariants], [], 'invariants hold';
