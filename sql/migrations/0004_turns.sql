@@ -263,7 +263,7 @@ CREATE FUNCTION tavern.search_sessions(of_character text, most int) RETURNS bigi
 		 ORDER BY s.created_at DESC, s.no DESC LIMIT most)
 $$;
 -- Messages that hold every word, with their rank. `most` bounds what is looked at: of messages with these words the newest, or the oldest; of those whose
--- words are not filled in, 500. A row with the number 0: there may be more.
+-- words are not filled in, 4,096. A row with the number 0: there may be more.
 -- What is found is looked up row by row, whatever a planner believes about how much that is.
 CREATE FUNCTION tavern.search_messages(q text, of_session text, of_character text, of_branch text, of_role text, inactive boolean, hidden boolean, oldest boolean, most int)
 	RETURNS TABLE (no bigint, rank real) LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -297,8 +297,8 @@ BEGIN
 		place := place && search_at('r', of_role);
 	END IF;
 	hits := search_hits(place, most, oldest);
-	news := ARRAY(SELECT m.no FROM message m WHERE m.account_no = me AND m.no > mark ORDER BY m.no DESC LIMIT 500);
-	IF hits @> '{0}' OR cardinality(news) = 500 OR cardinality(sessions) = 1000 THEN
+	news := ARRAY(SELECT m.no FROM message m WHERE m.account_no = me AND m.no > mark ORDER BY m.no DESC LIMIT 4096);
+	IF hits @> '{0}' OR cardinality(news) = 4096 OR cardinality(sessions) = 1000 THEN
 		RETURN QUERY SELECT 0::bigint, NULL::real;
 	END IF;
 	RETURN QUERY

@@ -76,8 +76,8 @@ BEGIN
 		place := place && search_at('r', of_role);
 	END IF;
 	hits := search_hits(place, most, oldest);
-	news := ARRAY(SELECT m.no FROM message m WHERE m.account_no = me AND m.no > mark ORDER BY m.no DESC LIMIT 500);
-	IF hits @> '{0}' OR cardinality(news) = 500 OR cardinality(sessions) = 1000 THEN
+	news := ARRAY(SELECT m.no FROM message m WHERE m.account_no = me AND m.no > mark ORDER BY m.no DESC LIMIT 4096);
+	IF hits @> '{0}' OR cardinality(news) = 4096 OR cardinality(sessions) = 1000 THEN
 		RETURN QUERY SELECT 0::bigint, NULL::real;
 	END IF;
 	RETURN QUERY
