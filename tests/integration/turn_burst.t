@@ -9,7 +9,7 @@ use POSIX ();
 use Tavern::Stack;
 use Test::More;
 
-my $s = Tavern::Stack->new(workers => 1, conf => { db_connections => 4, turn_wait => '400ms', db_lock_timeout => '20s', worker_threads_max => 80 });
+my $s = Tavern::Stack->new(workers => 1, conf => { db_connections => 4, turn_wait => '3s', db_lock_timeout => '20s', worker_threads_max => 80 });
 
 sub session { return $s->post('/sessions', { title => 'T', model_name => 'm?n=3&i=1' })->{json}{data}{id} }
 sub turn { my ($id) = @_; return $s->post("/sessions/$id/respond", { message => 'Hi.' }) }
@@ -22,7 +22,7 @@ sub at_once {
 }
 
 # All of a burst are served.
-is at_once(map { session() } 1 .. 40)->(), 40, 'forty at once, two places: all are said';
+is at_once(map { session() } 1 .. 12)->(), 12, 'twelve at once, two places: all are said';
 
 # Two that cannot get on hold both places: their sessions are locked by somebody.
 my @held = (session(), session());
