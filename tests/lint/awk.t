@@ -31,7 +31,7 @@ refuses 'text outside a section' 'SELECT 1;\n'
 refuses 'an unknown scope' '-- name: a\n-- scope: all\nSELECT 1;\n'
 refuses 'a comment behind text' '-- name: a\nSELECT 1 FROM t -- why\nWHERE account_no = acct();\n'
 
-printf '%b' "$good"'-- name: b\n-- scope: system\nSELECT "x",\n\t$$a\\\\b$$;\n-- name: c\n-- scope: insert\nINSERT INTO t DEFAULT VALUES\n' >"$dir/q.sql"
+printf '%b' "$good"'-- name: b\n-- scope: system\nSELECT "x",\n\t$$a\\b$$;\n-- name: c\n-- scope: insert\nINSERT INTO t DEFAULT VALUES\n' >"$dir/q.sql"
 "$AWK" -f "$top/scripts/stmt.awk" "$dir/q.sql" >"$dir/out"
 tr -d '\n\t' <"$dir/out" >"$dir/flat"
 printf '%s' 'STMT(a, true,"SELECT 1 FROM t WHERE account_no = acct()")STMT(b, false,"SELECT \"x\", ""$$a\\b$$")STMT(c, true,"INSERT INTO t DEFAULT VALUES")' |
