@@ -39,7 +39,8 @@ stack_owner() {
 		stack_account
 	fi
 }
-stack_account() { IFS=: read -r _ _ stack_uid stack_gid _ < <(getent passwd "$stack_user"); }
+# No < <(…): bash would not have waited for it when it becomes the server, whose child it then is.
+stack_account() { IFS=: read -r _ _ stack_uid stack_gid _ <<<"$(getent passwd "$stack_user")" && [ -n "$stack_gid" ]; }
 
 # stack_exec SIGNAL COMMAND…: becomes COMMAND as the stack's user with a clean environment (and the TAVERND_
 # settings of ours); SIGNAL comes when the parent dies.
