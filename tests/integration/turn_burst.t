@@ -9,7 +9,8 @@ use POSIX ();
 use Tavern::Stack;
 use Test::More;
 
-my $s = Tavern::Stack->new(workers => 1, conf => { db_connections => 4, turn_wait => '3s', db_lock_timeout => '20s', worker_threads_max => 80 });
+# A database server of its own: an open transaction holds back the events of all others.
+my $s = Tavern::Stack->new(own_pg => 1, workers => 1, conf => { db_connections => 4, turn_wait => '3s', db_lock_timeout => '20s', worker_threads_max => 80 });
 
 sub session { return $s->post('/sessions', { title => 'T', model_name => 'm?n=3&i=1' })->{json}{data}{id} }
 sub turn { my ($id) = @_; return $s->post("/sessions/$id/respond", { message => 'Hi.' }) }
