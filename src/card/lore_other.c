@@ -69,6 +69,24 @@ set_keys(struct json *out, const char *ours, struct str text)
 	}
 }
 
+/* /key/flags; a slash of the key would end it. */
+static struct str
+pattern(struct arena *a, struct str key, const char *flags)
+{
+	struct sb out = sb_new(a);
+
+	sb_addc(&out, '/');
+	for (size_t i = 0; i < key.n; i++) {
+		if (key.p[i] == '/')
+			sb_addc(&out, '\\');
+		sb_addc(&out, key.p[i]);
+		if (key.p[i] == '\\' && i + 1 < key.n)
+			sb_addc(&out, key.p[++i]);
+	}
+	sb_addf(&out, "/%s", flags);
+	return sb_str(&out);
+}
+
 /* A flag makes every key of an entry a pattern; here it is written as one. */
 static void
 set_marinara_keys(struct arena *a, struct json *out, const char *ours, const struct json *keys, const struct json *e)
@@ -85,7 +103,7 @@ set_marinara_keys(struct arena *a, struct json *out, const char *ours, const str
 			json_push_str(list, key);
 			continue;
 		}
-		json_push_str(list, str_c(arena_printf(a, "/%.*s/%s", STR_ARG(key), flags)));
+		json_push_str(list, pattern(a, key, flags));
 	}
 }
 

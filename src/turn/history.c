@@ -94,7 +94,7 @@ turn_history_take(struct turn *t, struct turn_history *h, struct rows *rs)
 	return rc;
 }
 
-/* Sends the scans of floors [from, to]; *rs_out of *n_out results, newest first. */
+/* Sends the scans of floors [from, to]: *n_out answers, newest first. */
 static struct rows **
 history_ask(struct turn *t, int32_t from, int32_t to, size_t *n_out)
 {

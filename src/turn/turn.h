@@ -33,7 +33,8 @@ struct turns_conf {
 	int64_t total_ms;             /* of a turn's model calls together; 0 = none */
 	/*
 	 * Who answers decision statements (prompt_decisions.ask), and the model's id, with which answers are kept. NULL = nobody:
-	 * every comparison with one is false (marinara-conditionals 8.7). Called on the request thread, without a connection.
+	 * every comparison with one is false (marinara-conditionals 8.7). Called on the request thread, without a connection, but in the
+	 * place of a turn that is prepared (preparing_max): whoever waits long in it must give that place away meanwhile.
 	 */
 	void (*decide)(void *arg, struct macro_turn *t, size_t from);
 	void *decide_arg;

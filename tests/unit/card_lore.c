@@ -160,7 +160,7 @@ test_marinara(void **state)
 	struct lore_file m = book_ok(
 	    STR("{\"type\":\"marinara_lorebook\",\"version\":1,\"data\":{\"lorebook\":{\"name\":\"M\"},\"entries\":[{\"name\":\"D\",\"content\":\"T\",\"keys\":"
 		"[\"k\"],\"secondaryKeys\":[\"s\"],\"selective\":true,\"selectiveLogic\":\"not\",\"position\":2,\"depth\":3,\"role\":\"assistant\","
-		"\"probability\":null,\"enabled\":false},{\"content\":\"U\",\"keys\":[\"a+\"],\"useRegex\":true}],\"folders\":[]}}"));
+		"\"probability\":null,\"enabled\":false},{\"content\":\"U\",\"keys\":[\"a+\",\"b/c\\\\/d\"],\"useRegex\":true}],\"folders\":[]}}"));
 	struct json *e = entry(m.doc, "0");
 	struct lore_file again = book_ok(json_text(a, m.doc));
 
@@ -174,6 +174,7 @@ test_marinara(void **state)
 	assert_int_equal(json_get_int(e, "role", 0), 2);
 	assert_true(json_get_bool(e, "disable", false));
 	same_str(json_str(json_at(json_get(entry(m.doc, "1"), "key"), 0)), "/a+/i");
+	same_str(json_str(json_at(json_get(entry(m.doc, "1"), "key"), 1)), "/b\\/c\\/d/i");
 	assert_true(json_equal(again.doc, m.doc));
 	book_bad(STR("{\"type\":\"marinara_lorebook\",\"version\":1,\"data\":{\"name\":\"no entries\",\"entries\":7}}"), "not_a_worldbook");
 }
